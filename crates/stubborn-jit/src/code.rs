@@ -211,7 +211,7 @@ impl SuccessorCode {
     }
 
     /// Appends all successors of `state`, which is not the error state.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn successors(&self, state: &[u32], out: &mut Successors) {
         assert_eq!(state.len(), self.words, "a state of another system");
         assert_eq!(out.words(), self.words, "a buffer of another system");

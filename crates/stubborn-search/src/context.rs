@@ -75,7 +75,7 @@ impl<'a> Context<'a> {
     pub(crate) fn add(&self, expander: Expander<'_>, depth: u64) {
         let own = Sum {
             counts: expander.counts,
-            fired: expander.fired,
+            fired: expander.fired(),
             failed: expander.failed,
             tallies: expander.keeper.into_tallies(),
             depth,

@@ -83,7 +83,8 @@ pub(crate) struct Expander<'a> {
     /// Numbers of the others.
     pub(crate) rest: Vec<u32>,
     pub(crate) counts: Counts,
-    pub(crate) fired: BitSet,
+    /// By transition: whether it was explored. (Whole bytes: setting one is cheaper than setting a bit.)
+    fired: Vec<bool>,
     /// Places where steps failed.
     pub(crate) failed: BitSet,
     pub(crate) keeper: FindingKeeper<'a>,
@@ -104,7 +105,7 @@ impl<'a> Expander<'a> {
             chosen: Vec::new(),
             rest: Vec::new(),
             counts: Counts::default(),
-            fired: BitSet::new(transitions),
+            fired: vec![false; transitions],
             failed: BitSet::new(checks.sites.len()),
             looks_at_outcomes: checks.looks_at_outcomes(),
             keeper,
@@ -116,6 +117,7 @@ impl<'a> Expander<'a> {
     /// Computes all successors of a state that is `depth` steps from an initial one, looks
     /// for targets in it and on its edges (also on those that the reduction leaves out:
     /// they are there), and lets the reduction choose.
+    #[inline(always)]
     pub(crate) fn expand(&mut self, cursor: &Cursor, depth: u64, store: &mut Worker<'_>) -> Choice {
         let state = cursor.words();
         if self.steps.compute(state).is_err() {
@@ -150,6 +152,18 @@ impl<'a> Expander<'a> {
     #[inline]
     pub(crate) fn successors(&self) -> &Successors {
         self.steps.successors()
+    }
+
+    /// The transitions that were explored.
+    pub(crate) fn fired(&self) -> BitSet {
+        let mut fired = BitSet::new(self.fired.len());
+        let numbers = self.fired.iter().enumerate();
+        numbers
+            .filter(|(_, is_fired)| **is_fired)
+            .for_each(|(transition, _)| {
+                fired.insert(transition);
+            });
+        fired
     }
 
     /// Never leaves anything out from now on.
@@ -220,7 +234,7 @@ impl<'a> Expander<'a> {
     pub(crate) fn count_all(&mut self) {
         self.counts.transitions += self.steps.successors().len() as u64;
         for transition in self.steps.successors().transitions() {
-            self.fired.insert(transition.index());
+            self.fired[transition.index()] = true;
         }
     }
 
@@ -229,7 +243,7 @@ impl<'a> Expander<'a> {
         self.counts.transitions += self.chosen.len() as u64;
         for number in &self.chosen {
             let transition = self.steps.successors().transitions()[*number as usize];
-            self.fired.insert(transition.index());
+            self.fired[transition.index()] = true;
         }
     }
 
@@ -239,7 +253,7 @@ impl<'a> Expander<'a> {
         self.counts.transitions += self.rest.len() as u64;
         for number in &self.rest {
             let transition = self.steps.successors().transitions()[*number as usize];
-            self.fired.insert(transition.index());
+            self.fired[transition.index()] = true;
         }
     }
 

@@ -27,6 +27,11 @@ impl Ledger {
         self.peak.load(Ordering::Relaxed)
     }
 
+    /// What is in use, in bytes.
+    pub(crate) fn used(&self) -> usize {
+        self.used.load(Ordering::Relaxed)
+    }
+
     /// Asks the budget for memory that is not in [`Words`].
     pub(crate) fn take(&self, bytes: usize) -> Result<(), OutOfMemory> {
         self.budget.reserve(bytes)?;

@@ -3,7 +3,8 @@
 //! States found one after the other are alike: in a tree store their handles have a half in
 //! common, or halves that were made one after the other. So of each half of the words of a part,
 //! only the difference from the least one is stored, in as many bits as the largest difference
-//! takes. A handle takes four or five bytes instead of eight, and a dozen instructions.
+//! takes. A handle takes four or five bytes instead of eight, and some dozens of instructions, which
+//! is worth it where queues are long.
 
 use std::sync::Arc;
 
@@ -35,6 +36,11 @@ impl Column {
     /// Bits of a packed word at most, if they do not begin with a byte: so many can be written and
     /// read at once.
     const MOST_BITS: u32 = 57;
+    /// Of words that are stored as they are.
+    const PLAIN: Self = Self {
+        least: [0; 2],
+        bits: [32; 2],
+    };
 
     /// Of the words at a place of the entries.
     fn new(words: impl Iterator<Item = u64>) -> Self {
@@ -47,10 +53,7 @@ impl Column {
         }
         let bits = [0, 1].map(|half| 32 - most[half].saturating_sub(least[half]).leading_zeros());
         match bits[0] + bits[1] > Self::MOST_BITS {
-            true => Self {
-                least: [0; 2],
-                bits: [32; 2],
-            },
+            true => Self::PLAIN,
             false => Self { least, bits },
         }
     }
@@ -88,6 +91,9 @@ impl Column {
     }
 }
 
+/// Queues that take less than so many bytes together are not worth packing.
+const LITTLE: usize = 4 << 20;
+
 /// Bytes behind the last word, so that it can be written and read as all others are.
 const MARGIN: usize = 8;
 
@@ -108,8 +114,15 @@ impl Packed {
                 let column = words.iter().skip(place).step_by(entry_words);
                 Column::new(column.copied())
             };
-            if entry_words == 1 {
-                let column = column(0);
+            if entry_words == 1 && ledger.used() < LITTLE {
+                scratch[..header].copy_from_slice(&Column::PLAIN.write());
+                let (bytes, _) = scratch[header..].as_chunks_mut();
+                for (bytes, word) in bytes.iter_mut().zip(words) {
+                    *bytes = word.to_le_bytes();
+                }
+                writer.at += words.len() * 8;
+            } else if entry_words == 1 {
+                let column = Column::new(words.iter().copied());
                 scratch[..header].copy_from_slice(&column.write());
                 let bits = column.bits[0] + column.bits[1];
                 for word in words {
@@ -158,6 +171,13 @@ impl Packed {
         let mut at = 8 * entry_words * Column::BYTES;
         if let ([column, ..], 1) = (columns, entry_words) {
             let column = Column::read(column);
+            if column.bits == Column::PLAIN.bits {
+                let (bytes, _) = self.bytes[at / 8..].as_chunks();
+                for (word, bytes) in out.iter_mut().zip(bytes) {
+                    *word = u64::from_le_bytes(*bytes);
+                }
+                return;
+            }
             for word in out {
                 *word = column.unpack(self.bits_at(at));
                 at += (column.bits[0] + column.bits[1]) as usize;
@@ -235,7 +255,7 @@ mod tests {
 
     #[test]
     fn what_is_packed_comes_back() {
-        let budget = MemoryBudget::new(1 << 20);
+        let budget = MemoryBudget::new(16 << 20);
         let ledger = Ledger::new(Arc::clone(&budget));
         let mut scratch = Vec::new();
         let corners = [0, 1, 127, 128, 255, 256, 1 << 15, 1 << 16, 1 << 23, 1 << 24];
@@ -249,7 +269,9 @@ mod tests {
                     .map(|right| u64::from(*left) << 32 | u64::from(*right)),
             );
         }
-        for entry_words in [1, 2, 3, 13] {
+        let ways = [1, 2, 3, 13].map(|entry_words| [(entry_words, 0), (entry_words, LITTLE)]);
+        for (entry_words, others) in ways.into_iter().flatten() {
+            ledger.take(others).expect("there is room");
             for count in [0, 1, 2, 26, words.len()] {
                 let part = Packed::new(&words[..count], entry_words, &ledger, &mut scratch);
                 let part = part.expect("there is room");
@@ -258,12 +280,15 @@ mod tests {
                 part.unpack(entry_words, &mut out);
                 assert_eq!(out, words[..count]);
             }
+            ledger.give_back(others);
         }
         // Neighbours take little.
+        ledger.take(LITTLE).expect("there is room");
         let neighbours: Vec<u64> = (0..128).map(|n| 5 << 40 | (1000 + 3 * n)).collect();
         let part = Packed::new(&neighbours, 1, &ledger, &mut scratch).expect("there is room");
         assert!(part.bytes.len() < 128 * 3, "{}", part.bytes.len());
         drop(part);
+        ledger.give_back(LITTLE);
         assert_eq!(budget.used(), 0);
     }
 

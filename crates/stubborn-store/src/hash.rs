@@ -43,9 +43,15 @@ impl Permutation {
     /// The hash of `key`. Its high bits depend on all bits of the key.
     #[inline(always)]
     pub(crate) fn apply(&self, key: u64) -> u64 {
-        let once = self.cut(key.wrapping_mul(FIRST));
-        let folded = once ^ (once >> (self.bits / 2));
-        self.cut(folded.wrapping_mul(SECOND))
+        self.apply_high(key << (64 - self.bits)) >> (64 - self.bits)
+    }
+
+    /// The same for a key in the high bits, with zeros below; the hash is there, too.
+    #[inline(always)]
+    pub(crate) fn apply_high(&self, key: u64) -> u64 {
+        let once = key.wrapping_mul(FIRST);
+        let folded = once ^ (once >> (self.bits / 2) & u64::MAX << (64 - self.bits));
+        folded.wrapping_mul(SECOND)
     }
 
     /// The key whose hash is `hash`.

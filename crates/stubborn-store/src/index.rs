@@ -165,6 +165,11 @@ impl Index {
         })
     }
 
+    /// The items that there is room for.
+    pub(crate) fn capacity(&self) -> usize {
+        (self.buckets.len() as f64 * ENTRIES as f64 * FULLEST) as usize
+    }
+
     /// Bytes of memory, with free space.
     pub(crate) fn bytes(&self) -> usize {
         self.buckets.bytes()

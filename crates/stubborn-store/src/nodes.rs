@@ -172,21 +172,26 @@ impl NodeTable {
         added == Ok((id.0, true))
     }
 
-    /// Grows by `factor`, but no further than there are ids, with the help of
-    /// `threads` threads.
+    /// Takes more memory for nodes, little by little: that is cheap. Only where the index is full it grows
+    /// by `factor`, but no further than there are ids, with the help of `threads` threads.
     pub(crate) fn grow(&mut self, factor: f64, threads: usize) -> Result<(), OutOfMemory> {
-        let count = self.len();
-        let capacity = ((self.nodes.len() as f64 * factor) as usize).max(self.nodes.len() + 1);
-        let capacity = capacity.min(NodeId::COUNT);
-        let hash_of = |number: u32| hash_pair(self.nodes[number as usize].load(Ordering::Relaxed));
-        let index = self
-            .index
-            .resized(&self.budget, capacity, threads, hash_of)?;
-        self.nodes.extend(capacity)?;
-        self.index = index;
+        let (count, capacity) = (self.len(), self.nodes.len());
+        if self.index.capacity() <= capacity + capacity / 64 {
+            let larger = ((capacity as f64 * factor) as usize).max(capacity + 1);
+            let larger = larger.min(NodeId::COUNT);
+            let hash_of =
+                |number: u32| hash_pair(self.nodes[number as usize].load(Ordering::Relaxed));
+            self.index = self.index.resized(&self.budget, larger, threads, hash_of)?;
+        }
+        let more = capacity + capacity / Self::PARTS + 1;
+        self.nodes
+            .extend(more.min(self.index.capacity()).min(NodeId::COUNT))?;
         self.next = OwnLine(AtomicU64::new(count as u64));
         Ok(())
     }
+
+    /// The memory for nodes grows by the inverse of this.
+    const PARTS: usize = 16;
 }
 
 #[cfg(all(test, not(loom)))]

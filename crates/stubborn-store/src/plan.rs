@@ -54,23 +54,45 @@ struct NodePart {
 }
 
 /// The nodes to look up for all states with one mask of changed words.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Template {
     /// The first word of the mask, and the others.
     mask: u64,
-    rest: Box<[u64]>,
-    leaves: Box<[LeafPart]>,
+    rest: Arc<[u64]>,
+    leaves: Arc<[LeafPart]>,
     /// Without leaves, in the order in which they become known; the root is the last.
-    nodes: Box<[NodePart]>,
+    nodes: Arc<[NodePart]>,
+    /// The halves of the root that stay.
+    kept: u64,
+}
+
+/// What is known of a state of which not everything is.
+#[derive(Clone, Debug)]
+struct Partly {
+    /// So many of the leaves, and of the nodes above them.
+    leaves: usize,
+    nodes: usize,
+    /// The pairs of the other nodes above the leaves, as far as they are known.
+    pairs: Vec<u64>,
+}
+
+impl Partly {
+    /// Notes how much is known.
+    #[cold]
+    fn known<T>(&mut self, leaves: usize, nodes: usize) -> Option<T> {
+        (self.leaves, self.nodes) = (leaves, nodes);
+        None
+    }
 }
 
 impl Template {
+    /// Whether it is the one for a mask, of as many words as its own.
     #[inline(always)]
     fn is_for(&self, mask: &[u64]) -> bool {
         match mask {
-            [only] => self.mask == *only && self.rest.is_empty(),
+            [only] => self.mask == *only,
             [first, rest @ ..] => self.mask == *first && *self.rest == *rest,
-            [] => self.mask == 0 && self.rest.is_empty(),
+            [] => true,
         }
     }
 }
@@ -124,90 +146,95 @@ impl Template {
             }
         };
         let (first, rest) = mask.split_first().unwrap_or((&0, &[]));
+        let nodes: Arc<[NodePart]> = positions.iter().map(node_part).collect();
         Self {
+            kept: nodes.last().map_or(0, |root| root.kept),
             mask: *first,
             rest: rest.into(),
             leaves: leaves.iter().map(leaf_part).collect(),
-            nodes: positions.iter().map(node_part).collect(),
+            nodes,
         }
     }
 
-    /// The root of a state that differs from one with these pairs of ids, if the memory knows
-    /// all nodes below. Otherwise, how many leaves and nodes above them it knows; what is known of
-    /// `pairs` is in there.
+    /// The root of a state that differs from one with these pairs of ids and this root, if the
+    /// memory knows all nodes below. Otherwise, `partly` says what is known.
     #[inline(always)]
     fn root(
         &self,
         known: &[[NodeId; 2]],
+        own: u64,
         words: &[u32],
         memo: &Memo,
-        pairs: &mut [u64],
-    ) -> Result<u64, (usize, usize)> {
-        match &*self.leaves {
-            [leaf] => self.root_above(leaf, known, words, memo, pairs),
-            _ => self.root_above_all(known, words, memo, pairs),
+        partly: &mut Partly,
+    ) -> Option<u64> {
+        // Only the leaves are looked up here: what takes more registers would slow them down.
+        if self.nodes.len() != 1 {
+            return match &*self.leaves {
+                [leaf] => self.root_above(leaf, known, words, memo, partly),
+                _ => self.root_above_all(known, words, memo, partly),
+            };
         }
+        let mut pair = own & self.kept;
+        for (at, leaf) in self.leaves.iter().enumerate() {
+            let Some(id) = memo.get(leaf.pair(words)) else {
+                partly.pairs[0] = pair;
+                return partly.known(at, 0);
+            };
+            pair |= u64::from(id.0) << leaf.receiver.shift;
+        }
+        Some(pair)
     }
 
-    #[inline(always)]
+    /// The same with nodes between leaves and root.
+    #[inline(never)]
     fn root_above_all(
         &self,
         known: &[[NodeId; 2]],
         words: &[u32],
         memo: &Memo,
-        pairs: &mut [u64],
-    ) -> Result<u64, (usize, usize)> {
-        // Narrow states have nothing between leaves and root.
-        if let [root] = &*self.nodes {
-            let mut pair = NodeId::pair(known[root.position as usize]) & root.kept;
-            for (at, leaf) in self.leaves.iter().enumerate() {
-                match memo.get(leaf.pair(words)) {
-                    Some(id) => pair |= u64::from(id.0) << leaf.receiver.shift,
-                    None => {
-                        pairs[0] = pair;
-                        return Err((at, 0));
-                    }
-                }
-            }
-            return Ok(pair);
-        }
+        partly: &mut Partly,
+    ) -> Option<u64> {
         // Whole pairs are written and read: a processor does not forward halves of them.
-        let pairs = &mut pairs[..self.nodes.len()];
-        for (pair, node) in pairs.iter_mut().zip(&self.nodes) {
+        let pairs = &mut partly.pairs[..self.nodes.len()];
+        for (pair, node) in pairs.iter_mut().zip(&*self.nodes) {
             *pair = NodeId::pair(known[node.position as usize]) & node.kept;
         }
         for (at, leaf) in self.leaves.iter().enumerate() {
-            let id = memo.get(leaf.pair(words)).ok_or((at, 0))?;
+            let Some(id) = memo.get(leaf.pair(words)) else {
+                return partly.known(at, 0);
+            };
             pairs[leaf.receiver.node as usize] |= u64::from(id.0) << leaf.receiver.shift;
         }
         let last = self.nodes.len() - 1;
         for (at, node) in self.nodes[..last].iter().enumerate() {
-            let id = memo.get(pairs[at]).ok_or((self.leaves.len(), at))?;
+            let Some(id) = memo.get(pairs[at]) else {
+                return partly.known(self.leaves.len(), at);
+            };
             pairs[node.receiver.node as usize] |= u64::from(id.0) << node.receiver.shift;
         }
-        Ok(pairs[last])
+        Some(pairs[last])
     }
 
     /// The same with one changed leaf: each node goes to the next one.
-    #[inline(always)]
+    #[inline(never)]
     fn root_above(
         &self,
         leaf: &LeafPart,
         known: &[[NodeId; 2]],
         words: &[u32],
         memo: &Memo,
-        pairs: &mut [u64],
-    ) -> Result<u64, (usize, usize)> {
+        partly: &mut Partly,
+    ) -> Option<u64> {
         let (mut pair, mut shift) = (leaf.pair(words), leaf.receiver.shift);
         for (at, node) in self.nodes.iter().enumerate() {
             let Some(id) = memo.get(pair) else {
-                return Err(self.unknown_above(at, pair, known, pairs));
+                return self.unknown_above(at, pair, known, partly);
             };
             let others = NodeId::pair(known[node.position as usize]) & node.kept;
             pair = others | u64::from(id.0) << shift;
             shift = node.receiver.shift;
         }
-        Ok(pair)
+        Some(pair)
     }
 
     /// What is known where the leaf, or the node before number `at`, is not.
@@ -217,25 +244,27 @@ impl Template {
         at: usize,
         pair: u64,
         known: &[[NodeId; 2]],
-        pairs: &mut [u64],
-    ) -> (usize, usize) {
-        for (pair, node) in pairs.iter_mut().zip(&self.nodes).skip(at) {
+        partly: &mut Partly,
+    ) -> Option<u64> {
+        let pairs = &mut partly.pairs;
+        for (pair, node) in pairs.iter_mut().zip(&*self.nodes).skip(at) {
             *pair = NodeId::pair(known[node.position as usize]) & node.kept;
         }
         let Some(unknown) = at.checked_sub(1) else {
-            return (0, 0);
+            return partly.known(0, 0);
         };
         pairs[unknown] = pair;
-        (1, unknown)
+        partly.known(1, unknown)
     }
 }
 
-/// Templates by mask: a small direct-mapped cache in front of all of them.
+/// Templates by mask, all masks of as many words: a small direct-mapped cache in front of all of
+/// them.
 #[derive(Clone, Debug)]
 struct Templates {
     shape: Shape,
-    slots: Box<[Arc<Template>; Self::SLOTS]>,
-    all: HashMap<Box<[u64]>, Arc<Template>>,
+    slots: Box<[Template; Self::SLOTS]>,
+    all: HashMap<Box<[u64]>, Template>,
     /// Leaves and nodes of all.
     parts: usize,
 }
@@ -246,10 +275,10 @@ impl Templates {
     const MOST_PARTS: usize = 1 << 16;
 
     fn new(shape: Shape) -> Self {
-        let none = Arc::new(Template::new(&shape, &[0]));
+        let none = Template::new(&shape, &[0]);
         Self {
             shape,
-            slots: Box::new(std::array::from_fn(|_| Arc::clone(&none))),
+            slots: Box::new(std::array::from_fn(|_| none.clone())),
             all: HashMap::new(),
             parts: 0,
         }
@@ -275,17 +304,17 @@ impl Templates {
     }
 
     #[cold]
-    fn make(&mut self, mask: &[u64]) -> Arc<Template> {
+    fn make(&mut self, mask: &[u64]) -> Template {
         if let Some(known) = self.all.get(mask) {
-            return Arc::clone(known);
+            return known.clone();
         }
-        let template = Arc::new(Template::new(&self.shape, mask));
+        let template = Template::new(&self.shape, mask);
         if self.parts > Self::MOST_PARTS {
             self.all.clear();
             self.parts = 0;
         }
         self.parts += template.leaves.len() + template.nodes.len();
-        self.all.insert(mask.into(), Arc::clone(&template));
+        self.all.insert(mask.into(), template.clone());
         template
     }
 }
@@ -362,8 +391,8 @@ pub(crate) struct TreePlan {
     pub(crate) roots: Vec<u64>,
     steps: Vec<Step>,
     climbs: Vec<Climb>,
-    /// For one state: the pairs of its nodes above the leaves.
-    pairs: Vec<u64>,
+    /// For one state.
+    partly: Partly,
     /// For one state: a mask.
     mask: Vec<u64>,
     /// Numbers and hashes of a round of lookups.
@@ -374,8 +403,12 @@ impl TreePlan {
     /// For trees of a shape.
     pub(crate) fn new(shape: Shape) -> Self {
         Self {
-            // More than there are nodes above the leaves.
-            pairs: vec![0; shape.positions()],
+            partly: Partly {
+                leaves: 0,
+                nodes: 0,
+                // More than there are nodes above the leaves.
+                pairs: vec![0; shape.positions()],
+            },
             templates: Templates::new(shape),
             memo: Memo::new(),
             roots: Vec::new(),
@@ -398,9 +431,10 @@ impl TreePlan {
     pub(crate) fn push(&mut self, known: &[NodeId], words: &[u32], mask: &[u64]) {
         let template = self.templates.of(mask);
         let (known, _) = known.as_chunks::<2>();
-        match template.root(known, words, &self.memo, &mut self.pairs) {
-            Ok(root) => self.roots.push(root),
-            Err((leaves, nodes)) => self.keep(mask, words, leaves, nodes),
+        let own = NodeId::pair(known[1]);
+        match template.root(known, own, words, &self.memo, &mut self.partly) {
+            Some(root) => self.roots.push(root),
+            None => self.keep(mask, words),
         }
     }
 
@@ -415,48 +449,50 @@ impl TreePlan {
         masks: &[u64],
         pushed: impl FnMut(usize),
     ) -> usize {
-        let mask_words = width.div_ceil(64);
-        match mask_words == 1 {
-            true => self.push_new(known, width, words, masks.chunks_exact(1), pushed),
-            false => self.push_new(known, width, words, masks.chunks_exact(mask_words), pushed),
+        match width <= 64 {
+            true => self.push_new(known, width, words, masks, 1, pushed),
+            false => self.push_new(known, width, words, masks, width.div_ceil(64), pushed),
         }
     }
 
     #[inline(always)]
-    fn push_new<'m>(
+    fn push_new(
         &mut self,
         known: &[NodeId],
         width: usize,
-        mut words: &[u32],
-        masks: impl Iterator<Item = &'m [u64]>,
+        words: &[u32],
+        masks: &[u64],
+        mask_words: usize,
         mut pushed: impl FnMut(usize),
     ) -> usize {
         let before = self.roots.len();
         let (known, _) = known.as_chunks::<2>();
         let own = NodeId::pair(known[1]);
-        let mut last = own;
-        let (mut last_mask, mut last_state): (&[u64], &[u32]) = (&[], &[]);
-        for (at, mask) in masks.enumerate() {
-            let Some((state, others)) = words.split_at_checked(width) else {
+        let (mut last, mut unknown) = (own, usize::MAX);
+        let mut left = words;
+        for (at, mask) in masks.chunks_exact(mask_words).enumerate() {
+            let Some((state, others)) = left.split_at_checked(width) else {
                 break;
             };
-            words = others;
-            if mask.iter().all(|changed| *changed == 0) {
-                continue;
-            }
+            left = others;
+            // (If nothing has changed, it is the root itself.)
             let template = self.templates.of(mask);
-            match template.root(known, state, &self.memo, &mut self.pairs) {
-                Ok(root) if root == last || root == own => {}
-                Ok(root) => {
+            match template.root(known, own, state, &self.memo, &mut self.partly) {
+                Some(root) if root == last || root == own => {}
+                Some(root) => {
                     last = root;
                     self.roots.push(root);
                     pushed(at);
                 }
-                Err(_) if mask == last_mask && state == last_state => {}
-                Err((leaves, nodes)) => {
-                    (last_mask, last_state) = (mask, state);
-                    self.keep(mask, state, leaves, nodes);
-                    pushed(at);
+                None => {
+                    let is_same = |at: usize| {
+                        masks.chunks_exact(mask_words).nth(at) == Some(mask)
+                            && words.chunks_exact(width).nth(at) == Some(state)
+                    };
+                    if !is_same(std::mem::replace(&mut unknown, at)) {
+                        self.keep(mask, state);
+                        pushed(at);
+                    }
                 }
             }
         }
@@ -490,10 +526,10 @@ impl TreePlan {
         self.mask = mask;
     }
 
-    /// Keeps what is left of a state of which so many leaves, and so many nodes above them,
-    /// are known.
+    /// Keeps what is left of a state that is known partly.
     #[inline(never)]
-    fn keep(&mut self, mask: &[u64], words: &[u32], leaves: usize, nodes: usize) {
+    fn keep(&mut self, mask: &[u64], words: &[u32]) {
+        let (leaves, nodes) = (self.partly.leaves, self.partly.nodes);
         let template = self.templates.of(mask);
         let first = self.steps.len();
         let left = &template.leaves[leaves..];
@@ -508,7 +544,9 @@ impl TreePlan {
         let leaves = left.iter();
         self.steps
             .extend(leaves.map(|leaf| step(leaf.pair(words), leaf.receiver)));
-        let above = self.pairs[nodes..].iter().zip(&template.nodes[nodes..]);
+        let above = self.partly.pairs[nodes..]
+            .iter()
+            .zip(&template.nodes[nodes..]);
         self.steps
             .extend(above.map(|(pair, node)| step(*pair, node.receiver)));
         self.climbs.push(Climb {
@@ -606,8 +644,13 @@ mod tests {
         memo.put(21 | 22 << 32, NodeId(30));
         memo.put(20 | 30 << 32, NodeId(40));
         let words = [0, 1, 2, 3, 4, 5, 6];
-        let root = template.root(&known, &words, &memo, &mut [0; 7]);
-        assert_eq!(root, Ok(10 | 40 << 32));
+        let mut partly = Partly {
+            leaves: 0,
+            nodes: 0,
+            pairs: vec![0; 7],
+        };
+        let root = template.root(&known, u64::MAX, &words, &memo, &mut partly);
+        assert_eq!(root, Some(10 | 40 << 32));
     }
 
     #[test]
@@ -650,14 +693,14 @@ mod tests {
     #[test]
     fn templates_are_told_apart_by_the_whole_mask() {
         let mut templates = Templates::new(Shape::new(200, None));
-        // More masks than slots, more than once, with equal first words and of several lengths.
+        // More masks than slots, more than once, with equal first words.
         for _ in 0..2 {
             for number in 0..3_000_u64 {
                 let masks = [
-                    vec![1],
-                    vec![1, number],
-                    vec![1, number, 1],
-                    vec![1, 0, 0, number],
+                    [1, number, 0, 0],
+                    [1, number, 1, 0],
+                    [1, 0, 0, number],
+                    [number, 0, 0, 1],
                 ];
                 for mask in &masks {
                     let expected = leaves_of(200, mask).len();

@@ -139,10 +139,10 @@ impl<const ENTRIES: usize, const BETWEEN: usize> Bucket<ENTRIES, BETWEEN> {
     fn find(&self, count: usize, wanted: Entry) -> Option<&AtomicU8> {
         // All low parts are compared, without a branch that depends on where
         // the entry is: such a branch is mispredicted most of the time.
-        let mut candidates = self.equal_lows(wanted.low) & ((1 << count) - 1);
+        let mut candidates = self.equal_lows(wanted.low);
         while candidates != 0 {
             let at = candidates.trailing_zeros() as usize;
-            let high = self.high.get(at)?;
+            let high = self.high.get(at).filter(|_| at < count)?;
             let is_between = |bits: &AtomicU8| bits.load(Ordering::Relaxed) == wanted.between;
             if high.load(Ordering::Relaxed) & !FLAGS == wanted.high
                 && self.between.get(at).is_none_or(is_between)
@@ -174,7 +174,7 @@ impl<const ENTRIES: usize, const BETWEEN: usize> Bucket<ENTRIES, BETWEEN> {
     /// not be predicted.)
     #[inline(always)]
     fn prefetch_next_if_full(&self) {
-        let is_full = self.header.load(Ordering::Relaxed) & !LOCKED == ENTRIES as u32;
+        let is_full = self.header.load(Ordering::Relaxed) == ENTRIES as u32;
         prefetch(std::ptr::from_ref(self).wrapping_add(usize::from(is_full)));
     }
 
@@ -256,11 +256,16 @@ impl<const ENTRIES: usize, const BETWEEN: usize> Rows<ENTRIES, BETWEEN> {
         }
     }
 
+    /// Finds or adds a hash whose home is full without it.
     fn find_or_add_displaced(&self, home: usize, hash: u64) -> Option<(&AtomicU8, bool)> {
-        (1..=FARTHEST).find_map(|displacement| {
+        let reach = &self.buckets[home..home + FARTHEST + 1];
+        for (displacement, bucket) in reach.iter().enumerate().skip(1) {
             let entry = Bucket::<ENTRIES, BETWEEN>::entry(hash, displacement);
-            self.buckets[home + displacement].find_or_add(entry)
-        })
+            if let Some(found) = bucket.find_or_add(entry) {
+                return Some(found);
+            }
+        }
+        None
     }
 
     /// The flags of a hash at home in the bucket `home`, if it is there.
@@ -344,15 +349,34 @@ macro_rules! either {
 }
 
 impl Segment {
-    /// For so many entries, all of them full, of hashes of `bits` bits: whatever takes less. It is
-    /// to be [touched](Self::touch) before it is used.
-    fn new(budget: &Arc<MemoryBudget>, bits: u32, entries: u64) -> Result<Self, OutOfMemory> {
+    /// Whether narrow buckets take less for so many entries, all of them full, of hashes of `bits`
+    /// bits.
+    fn should_be_narrow(bits: u32, entries: u64) -> bool {
         let narrow = Rows::<NARROW, 0>::homes_for(bits, entries);
-        let wide = Rows::<WIDE, WIDE>::homes_for(bits, entries);
-        match narrow <= wide {
-            true => Ok(Self::Narrow(Rows::new(budget, narrow)?)),
-            false => Ok(Self::Wide(Rows::new(budget, wide)?)),
+        narrow <= Rows::<WIDE, WIDE>::homes_for(bits, entries)
+    }
+
+    /// For so many entries. It is to be [touched](Self::touch) before it is used.
+    fn new(
+        budget: &Arc<MemoryBudget>,
+        bits: u32,
+        entries: u64,
+        is_narrow: bool,
+    ) -> Result<Self, OutOfMemory> {
+        match is_narrow {
+            true => {
+                let homes = Rows::<NARROW, 0>::homes_for(bits, entries);
+                Ok(Self::Narrow(Rows::new(budget, homes)?))
+            }
+            false => {
+                let homes = Rows::<WIDE, WIDE>::homes_for(bits, entries);
+                Ok(Self::Wide(Rows::new(budget, homes)?))
+            }
         }
+    }
+
+    fn is_narrow(&self) -> bool {
+        matches!(self, Self::Narrow(_))
     }
 
     /// Entries of all buckets that are a home.
@@ -393,8 +417,9 @@ impl Segment {
                 return Ok(larger);
             }
             let entries = larger.entries() + larger.entries() / 8 + 1;
+            let is_narrow = larger.is_narrow();
             drop(larger);
-            larger = Self::new(budget, bits, entries)?;
+            larger = Self::new(budget, bits, entries, is_narrow)?;
         }
     }
 }
@@ -406,7 +431,7 @@ pub(crate) struct NoRoom;
 /// A concurrent, growing set of keys of an even number of bits, with flags.
 pub(crate) struct QuotientTable {
     permutation: Permutation,
-    segments: Vec<Segment>,
+    segments: Box<[Segment; 1 << SEGMENT_BITS]>,
     budget: Arc<MemoryBudget>,
     /// Entries from which on it should grow.
     limit: u64,
@@ -427,10 +452,15 @@ impl QuotientTable {
     ) -> Result<Self, OutOfMemory> {
         let permutation = Permutation::new(bits);
         let entries = capacity as f64 / Self::FULLEST / f64::from(1 << SEGMENT_BITS);
+        let (bits, entries) = (bits - SEGMENT_BITS, entries.ceil() as u64);
+        let is_narrow = Segment::should_be_narrow(bits, entries);
         let segments = (0..1 << SEGMENT_BITS)
-            .map(|_| Segment::new(budget, bits - SEGMENT_BITS, entries.ceil() as u64))
-            .collect::<Result<Vec<_>, _>>()?;
+            .map(|_| Segment::new(budget, bits, entries, is_narrow))
+            .collect::<Result<Box<[_]>, _>>()?;
         segments.iter().for_each(Segment::touch);
+        let Ok(segments) = segments.try_into() else {
+            unreachable!("there are as many as were made");
+        };
         let mut table = Self {
             permutation,
             segments,
@@ -442,8 +472,14 @@ impl QuotientTable {
     }
 
     fn set_limit(&mut self) {
-        let entries: u64 = self.segments.iter().map(Segment::entries).sum();
+        let entries = self.least_entries() << SEGMENT_BITS;
         self.limit = (entries as f64 * Self::FULLEST) as u64;
+    }
+
+    /// Entries of the smallest segment, which is full first.
+    fn least_entries(&self) -> u64 {
+        let entries = self.segments.iter().map(Segment::entries);
+        entries.min().unwrap_or(0)
     }
 
     /// The width of keys.
@@ -483,22 +519,21 @@ impl QuotientTable {
         either!(segment, rows => prefetch(&rows.buckets[place(position, rows.homes)]));
     }
 
-    /// Where `hash` is at home in a segment of a kind, with its bucket, which is being fetched.
+    /// The home of a hash, which is in the high bits, in a segment of a kind; it is being fetched.
     #[inline(always)]
     fn fetch<'t, const ENTRIES: usize, const BETWEEN: usize>(
         &'t self,
-        hash: u64,
+        high: u64,
         rows_of: impl Fn(&'t Segment) -> Option<&'t Rows<ENTRIES, BETWEEN>>,
     ) -> Option<&'t Bucket<ENTRIES, BETWEEN>> {
-        let (segment, position) = self.locate(hash);
-        let rows = rows_of(segment)?;
-        let bucket = &rows.buckets[place(position, rows.homes)];
+        let rows = rows_of(&self.segments[(high >> (64 - SEGMENT_BITS)) as usize])?;
+        let bucket = &rows.buckets[place(high << SEGMENT_BITS, rows.homes)];
         prefetch(bucket);
         Some(bucket)
     }
 
     /// Finds or adds the keys of all items, in order; `tell` hears of their flags, and of whether
-    /// they are new. Says for how many there was room.
+    /// they are new. Says for how many there was room. Keys are in the high bits, with zeros below.
     #[inline]
     pub(crate) fn insert_all<K>(
         &self,
@@ -527,14 +562,15 @@ impl QuotientTable {
         mut tell: impl FnMut(&K, u8, bool),
         rows_of: impl Fn(&'t Segment) -> Option<&'t Rows<ENTRIES, BETWEEN>>,
     ) -> usize {
+        let below = 64 - self.permutation.bits();
         let mut fetched = [(0, None); Self::TOGETHER];
         let mut done = 0;
         for items in items.chunks(Self::TOGETHER) {
             let fetched = &mut fetched[..items.len()];
             // All are fetched before any is looked at.
             for (place, item) in fetched.iter_mut().zip(items) {
-                let hash = self.permutation.apply(key(item));
-                *place = (hash, self.fetch(hash, &rows_of));
+                let high = self.permutation.apply_high(key(item));
+                *place = (high >> below, self.fetch(high, &rows_of));
             }
             for (at, ((hash, bucket), item)) in fetched.iter().copied().zip(items).enumerate() {
                 // Where a home that comes soon is full, what is not there is in the next bucket.
@@ -617,7 +653,11 @@ impl QuotientTable {
         self.limit
     }
 
-    /// Grows by `factor`, with the help of `threads` threads.
+    /// Lets its smallest segments grow by `factor`, as many at a time as there are `threads` to help.
+    ///
+    /// The segments have about the same number of entries and, except where all of them grow
+    /// together, sizes that are spread between one and `factor`: the table as a whole becomes larger
+    /// little by little, and its free space is the same at any time.
     ///
     /// On failure some segments may have grown; the table stays as it was
     /// otherwise, and can be used on.
@@ -627,37 +667,51 @@ impl QuotientTable {
         let threads = if self.bytes() < PARALLEL_FROM {
             1
         } else {
-            threads
+            threads.max(1)
         };
-        let larger = |segment: &Segment| {
-            let entries = (segment.entries() as f64 * factor) as u64;
-            Segment::new(&budget, bits, entries.max(segment.entries() + 1))
-        };
-        // Who maps or unmaps memory keeps all others from getting pages of theirs: all segments that
-        // grow together are mapped before, and given back after, any of them is filled. Otherwise 16
-        // threads were no faster than four.
-        let grow = |group: &mut [Segment]| {
-            let pairs = group.iter().map(|old| Ok((old, Some(larger(old)?))));
-            let mut pairs = pairs.collect::<Result<Vec<_>, OutOfMemory>>()?;
-            each_in_parallel(&mut pairs, threads, |(old, new)| {
-                if let Some(larger) = new.take() {
-                    *new = Some(old.copied_into(larger, &budget, bits)?);
+        let steps = self.segments.len().div_ceil(threads) as i32;
+        let step = factor.powf(1.0 / f64::from(steps));
+        let least = self.least_entries() as f64;
+        // Lookups are best at segments of one kind: if it changes, all of them grow.
+        let is_narrow = Segment::should_be_narrow(bits, (least * step) as u64);
+        let mut smallest: Vec<&mut Segment> = self.segments.iter_mut().collect();
+        // What is less than half a step larger is as large.
+        smallest.retain(|segment| {
+            segment.is_narrow() != is_narrow || segment.entries() as f64 <= least * step.sqrt()
+        });
+        let mut groups: Vec<&mut [&mut Segment]> = smallest.chunks_mut(threads).collect();
+        let mut wanted = least * step.powi(steps - groups.len() as i32);
+        let result = groups.iter_mut().try_for_each(|group| {
+            wanted *= step;
+            let larger = |segment: &Segment| {
+                let entries = (wanted as u64).max(segment.entries() + 1);
+                Segment::new(&budget, bits, entries, is_narrow)
+            };
+            // Who maps or unmaps memory keeps all others from getting pages of theirs: all segments that
+            // grow together are mapped before, and given back after, any of them is filled. Otherwise 16
+            // threads were no faster than four.
+            let grow = |group: &mut [&mut Segment]| {
+                let pairs = group.iter().map(|old| Ok((&**old, Some(larger(old)?))));
+                let mut pairs = pairs.collect::<Result<Vec<_>, OutOfMemory>>()?;
+                each_in_parallel(&mut pairs, threads, |(old, new)| {
+                    if let Some(larger) = new.take() {
+                        *new = Some(old.copied_into(larger, &budget, bits)?);
+                    }
+                    Ok(())
+                })?;
+                let grown: Vec<Option<Segment>> = pairs.into_iter().map(|(_, new)| new).collect();
+                for (old, new) in group.iter_mut().zip(grown) {
+                    if let Some(new) = new {
+                        **old = new;
+                    }
                 }
                 Ok(())
-            })?;
-            let grown: Vec<Option<Segment>> = pairs.into_iter().map(|(_, new)| new).collect();
-            for (old, new) in group.iter_mut().zip(grown) {
-                if let Some(new) = new {
-                    *old = new;
-                }
+            };
+            match grow(group) {
+                // One after the other takes less.
+                Err(_) if group.len() > 1 => group.chunks_mut(1).try_for_each(grow),
+                result => result,
             }
-            Ok(())
-        };
-        let mut groups = self.segments.chunks_mut(threads.max(1));
-        let result = groups.try_for_each(|group| match grow(group) {
-            // One after the other takes less.
-            Err(_) if group.len() > 1 => group.chunks_mut(1).try_for_each(grow),
-            result => result,
         });
         self.set_limit();
         result
@@ -849,6 +903,29 @@ mod tests {
             .sum();
         assert_eq!(count, model.len());
         kinds
+    }
+
+    /// Segments grow one after the other, so that the table is about as full at any time; those of
+    /// one table are of one kind.
+    #[test]
+    fn free_space_is_the_same_at_any_time() {
+        let budget = MemoryBudget::unlimited();
+        let mut table = QuotientTable::new(&budget, 36, 10_000).unwrap();
+        let mut kinds = [false; 2];
+        for len in 1..=200_000_u64 {
+            while table.insert(table.hash(len * 3)).is_err() || len > table.limit() {
+                table.grow(1.25, 1).unwrap();
+            }
+            if len > 20_000 && len % 1_000 == 0 {
+                let is_narrow = table.segments[0].is_narrow();
+                assert!(table.segments.iter().all(|s| s.is_narrow() == is_narrow));
+                kinds[usize::from(is_narrow)] = true;
+                let entries: u64 = table.segments.iter().map(Segment::entries).sum();
+                let load = len as f64 / entries as f64;
+                assert!((0.70..0.80).contains(&load), "{load} at {len}");
+            }
+        }
+        assert_eq!(kinds, [false, true]);
     }
 
     #[test]

@@ -32,6 +32,9 @@ pub const NO_WORD: u32 = u32::MAX;
 pub(crate) struct Shape {
     /// By position; position 0 is not used.
     spots: Arc<[Spot]>,
+    /// By position, where a leaf goes: its words, the first one twice if it has only one. [`NO_WORD`]
+    /// where there is no leaf.
+    targets: Arc<[[u32; 2]]>,
     /// They were given.
     is_given: bool,
 }
@@ -75,7 +78,13 @@ impl Shape {
         for (position, words) in leaves {
             spots[*position as usize] = Spot::Leaf(*words);
         }
+        let target = |spot: &Spot| match *spot {
+            Spot::Inner => [NO_WORD; 2],
+            Spot::Leaf([only, NO_WORD]) => [only; 2],
+            Spot::Leaf(words) => words,
+        };
         Self {
+            targets: spots.iter().map(target).collect(),
             spots: spots.into(),
             is_given,
         }
@@ -90,6 +99,19 @@ impl Shape {
     #[inline(always)]
     pub(crate) fn spot(&self, position: usize) -> Spot {
         self.spots[position]
+    }
+
+    /// Puts the two values of a leaf at a position where they belong; false if there is none.
+    #[inline(always)]
+    pub(crate) fn fill(&self, position: usize, [left, right]: [u32; 2], words: &mut [u32]) -> bool {
+        let [first, second] = self.targets[position];
+        if first == NO_WORD {
+            return false;
+        }
+        // In this order: what a leaf has not is overwritten by what it has.
+        words[second as usize] = right;
+        words[first as usize] = left;
+        true
     }
 
     /// All leaves with their positions, the last one first.

@@ -125,7 +125,7 @@ pub struct StoreOptions {
     pub initial_capacity: u64,
     /// By how much a full table grows; at least 1. Smaller factors keep less
     /// free space and copy more often: at 1.2 every entry is copied five times, at 1.5
-    /// twice. Stores of more than 16 MiB, whose free space counts, grow by half as much.
+    /// twice. Stores of more than 8 MiB, whose free space counts, grow by two fifths of that.
     pub growth_factor: f64,
     /// Bytes of a bitstate array. By default three quarters of what the budget
     /// has left (the queue needs the rest), or 256 MiB without a limit.
@@ -385,13 +385,13 @@ impl Store {
     /// How much larger a table gets when it grows.
     fn usual_excess(&self, tables: &Tables) -> f64 {
         const SMALL: usize = 4 << 20;
-        const LARGE: usize = 16 << 20;
+        const LARGE: usize = 8 << 20;
         let excess = self.growth_factor - 1.0;
         match tables.bytes() {
             // Some megabytes more are nothing beside the program itself.
             ..SMALL => 2.0 * excess,
             SMALL..LARGE => excess,
-            _ => excess / 2.0,
+            _ => excess * 0.4,
         }
     }
 

@@ -30,7 +30,7 @@ use crate::nodes::{NodeId, NodeTable, SpareIds};
 use crate::plan::TreePlan;
 use crate::quotient::{NoRoom, QuotientTable};
 use crate::saved::{Ids, Sink, Source, damaged, read_entries, refused, write_entries};
-use crate::shape::{NO_WORD, Shape, Spot};
+use crate::shape::{Shape, Spot};
 use crate::store::{Inserted, StateHandle, StoreError};
 use std::sync::Arc;
 
@@ -147,7 +147,7 @@ impl Tree {
             return Err(Shortage::Keys);
         }
         // The left half comes first in keys and handles.
-        let key = |root: &u64| root << 32 >> (32 - half) | root >> 32;
+        let key = |root: &u64| root << (64 - half) | root >> 32 << (64 - 2 * half);
         *done += self.roots.insert_all(roots, key, |root, flags, is_new| {
             let handle = StateHandle::from_bits(root.rotate_left(32));
             tell(Inserted {
@@ -234,11 +234,12 @@ impl Tree {
         while others != 0 {
             let position = others.trailing_zeros() as usize;
             others &= others - 1;
-            let id = pairs[position / 2][position % 2];
+            let id = pairs.as_flattened()[position];
             let node = self.nodes.get(id);
-            if let Spot::Leaf(at) = self.shape.spot(position) {
-                fill(at, node, words);
-            } else if 2 * position + 1 < Self::FLAT_POSITIONS {
+            if self.shape.fill(position, node, words) {
+                continue;
+            }
+            if 2 * position + 1 < Self::FLAT_POSITIONS {
                 others |= Self::replace(pairs, position, node);
             } else {
                 self.load_below(position, node, pairs, words);
@@ -281,9 +282,7 @@ impl Tree {
                 continue;
             }
             let node = self.nodes.get(id);
-            if let Spot::Leaf(at) = self.shape.spot(position) {
-                fill(at, node, words);
-            } else {
+            if !self.shape.fill(position, node, words) {
                 let [left, right] = node.map(NodeId);
                 stack[height] = (2 * position + 1, right);
                 stack[height + 1] = (2 * position, left);
@@ -377,7 +376,8 @@ impl Tree {
         let states = source.count(9)?;
         let bits = ID_BITS.into_iter().find(|bits| count >> bits == 0);
         let bits = 2 * bits.ok_or_else(|| damaged("too many nodes"))?;
-        let mut roots = QuotientTable::new(budget, bits, states as u64).map_err(refused)?;
+        let capacity = FEWEST_ROOTS.max(states as u64);
+        let mut roots = QuotientTable::new(budget, bits, capacity).map_err(refused)?;
         let mut halves = [Ids::new(count), Ids::new(count)];
         read_entries(source, states, |handle, flags| {
             let root = Self::root(StateHandle::from_bits(handle));
@@ -448,15 +448,6 @@ impl Tree {
             }
         }
         Ok(())
-    }
-}
-
-/// Puts the words of a leaf into a vector.
-#[inline(always)]
-fn fill([first, second]: [u32; 2], [left, right]: [u32; 2], words: &mut [u32]) {
-    words[first as usize] = left;
-    if second != NO_WORD {
-        words[second as usize] = right;
     }
 }
 
