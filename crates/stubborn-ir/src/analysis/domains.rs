@@ -18,7 +18,7 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use stubborn_system::{Field, FieldId, LabelId, ProcessId, System};
@@ -522,15 +522,28 @@ impl<'m> Fixpoint<'m> {
         let tests = |g: &LabelId| &structure.label(*g).tests;
         let closed = |g: &&LabelId| !tests(g).iter().any(|f| self.is_open(*f));
         let guards: Vec<LabelId> = support.guards.iter().filter(closed).copied().collect();
-        // All fields of the clusters it writes: their tuples change as a whole.
         let mut fields = support.reads.clone();
         fields.extend(guards.iter().flat_map(tests));
+        fields.sort_unstable();
+        fields.dedup();
+        // All fields of the clusters it writes: their tuples change as a whole. A field alone that is
+        // not looked at gets a value that does not depend on the one before, or keeps that: any one
+        // will do.
         let mut written: Vec<usize> = Vec::new();
+        let (mut any, mut more): (Vec<FieldId>, Vec<FieldId>) = Default::default();
         for field in support.writes.iter().filter(|f| !self.is_open(**f)) {
             let cluster = self.domains.cluster_of[field.index()] as usize;
-            fields.extend(&self.domains.clusters[cluster].fields);
             written.push(cluster);
+            match self.domains.clusters[cluster].fields[..] {
+                [alone] if fields.binary_search(&alone).is_err() => any.push(alone),
+                ref all => more.extend(all),
+            }
         }
+        if fields.is_empty() && more.is_empty() {
+            // Somebody has to be new.
+            std::mem::swap(&mut any, &mut more);
+        }
+        fields.extend(more);
         fields.sort_unstable();
         fields.dedup();
         written.sort_unstable();
@@ -540,6 +553,9 @@ impl<'m> Fixpoint<'m> {
         let Some(views) = views else {
             return self.command_with_open_fields(command);
         };
+        any.dedup();
+        let any = any.into_iter().filter_map(|field| self.view(vec![field]));
+        let any: Vec<(Arc<View>, Range<usize>)> = any.map(|view| (view, 0..1)).collect();
         // Looking at all tuples again is work too, and must not escape the budget.
         let tuples: usize = written
             .iter()
@@ -602,15 +618,17 @@ impl<'m> Fixpoint<'m> {
                 Ordering::Equal => seen[at]..view.len(),
                 Ordering::Greater => 0..view.len(),
             };
-            let parts = views
-                .iter()
-                .enumerate()
-                .map(|v| (v.1.clone(), range(v)))
-                .collect();
+            let views = views.iter().enumerate();
+            let parts = views.map(|v| (v.1.clone(), range(v)));
+            let parts = any.iter().cloned().chain(parts).collect();
             let mut enumeration = Enumeration::new(model, parts, guards.clone(), share);
-            let ended = enumeration.run(&mut visit);
-            self.budget -= share - enumeration.budget_left();
-            share = enumeration.budget_left();
+            // What is known to be too much is not tried.
+            let (ended, left) = match enumeration.needs() > enumeration.budget_left() {
+                true => (Ended::OutOfBudget, 0),
+                false => (enumeration.run(&mut visit), enumeration.budget_left()),
+            };
+            self.budget -= share - left;
+            share = left;
             if ended != Ended::Complete {
                 return self.give_up(command);
             }
@@ -831,6 +849,47 @@ pub(super) mod tests {
             }
         }
         assert!(open > 100 && apart > 1_000, "{open} {apart}");
+    }
+
+    /// A field that is only written is tried with one value, and its others are found all the same.
+    #[test]
+    fn what_is_not_looked_at_need_not_be_tried() {
+        let mut program = Program::new("written");
+        let site = program.site(FailureKind::Other, "out of range", None);
+        let names = [("x", 9), ("y", 0), ("z", 0)];
+        let of = |(name, value)| Variable::integer(name, 0, 9, value);
+        let [x, y, z] = names.map(|named| program.variable(of(named)));
+        let below = program.label(Expr::less(Expr::Var(y), Expr::Const(3)));
+        let more = Expr::plus(Expr::Var(y), Expr::Const(1));
+        let sometimes = Statement::If {
+            condition: Expr::less(Expr::Var(y), Expr::Const(2)),
+            then: vec![Statement::assign(x, Expr::Var(y), site)],
+            otherwise: Vec::new(),
+        };
+        let steps = [
+            (vec![below], Statement::assign(y, more, site)),
+            (Vec::new(), sometimes),
+            (Vec::new(), Statement::assign(z, Expr::Var(x), site)),
+        ];
+        for (number, (guards, statement)) in steps.into_iter().enumerate() {
+            program.command(Command {
+                name: number.to_string(),
+                guards,
+                body: vec![statement],
+                ..Command::default()
+            });
+        }
+        let model = Model::new(program).expect("a sound program");
+        let domains = Domains::reachable(&model, &Support::all(&model));
+        let values = |variable| {
+            let views = domains.views(&[model.encoding().first_field(variable)]);
+            let mut values = views.expect("it is closed")[0].tuples.clone();
+            values.sort_unstable();
+            values
+        };
+        assert_eq!(values(x), [0, 1, 9]);
+        assert_eq!(values(y), [0, 1, 2, 3]);
+        assert_eq!(values(z), [0, 1, 9]);
     }
 
     #[test]
