@@ -152,9 +152,13 @@ impl<'a> Judge<'a> {
     /// part of them here, too.)
     fn unclaimed(&self) -> Node {
         let mut program = self.case.program.clone();
-        if program.mentions("_last") {
-            program.parts.retain(|unit| unit.kind != Kind::Ltl);
-        }
+        let defines = program.parts.iter();
+        let defines = defines.filter(|unit| unit.kind == Kind::Define && unit.mentions("_last"));
+        let mut names: Vec<String> = defines.map(|define| define.name.clone()).collect();
+        names.push("_last".to_owned());
+        // (A label that only a formula mentions is a step of its own, also to SPIN: other formulas stay.)
+        let mentions_last = |unit: &Node| names.iter().any(|name| unit.mentions(name));
+        (program.parts).retain(|unit| unit.kind != Kind::Ltl || !mentions_last(unit));
         program
     }
 
@@ -246,6 +250,14 @@ impl<'a> Judge<'a> {
         }
         if self.has_priorities() && program.any(&mut |node| chooses_by_enabled(node)) {
             return Some("choices by enabled() in a d_step");
+        }
+        let is_claim = |unit: &&Node| [Kind::Never, Kind::Ltl].contains(&unit.kind);
+        let mut claims = program.parts.iter().filter(is_claim);
+        if claims.any(|claim| claim.mentions("_nr_pr"))
+            && program.mentions("timeout")
+            && said.contains("acceptance cycle")
+        {
+            return Some("claims that count processes beside timeout");
         }
         None
     }
