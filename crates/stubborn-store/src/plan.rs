@@ -275,10 +275,14 @@ impl Templates {
     const MOST_PARTS: usize = 1 << 16;
 
     fn new(shape: Shape) -> Self {
-        let none = Template::new(&shape, &[0]);
+        // (Not as an array first, which would be large on a stack.)
+        let none = vec![Template::new(&shape, &[0]); Self::SLOTS];
+        let Ok(slots) = none.try_into() else {
+            unreachable!("there are as many as were made");
+        };
         Self {
             shape,
-            slots: Box::new(std::array::from_fn(|_| none.clone())),
+            slots,
             all: HashMap::new(),
             parts: 0,
         }
