@@ -32,6 +32,8 @@ pub(crate) struct Look {
     /// It is worth starting again if there are fewer values by this factor, and not more nodes to
     /// look up by [`MORE_NODES`].
     fewer_values: f64,
+    /// The same where there are not more nodes to look up.
+    fewer_of_both: f64,
 }
 
 /// The search is not a small one; it is a large one.
@@ -43,6 +45,7 @@ pub(crate) const LOOKS: [Look; 2] = [
         takes_all: true,
         nodes: 0.0,
         fewer_values: 0.7,
+        fewer_of_both: 0.7,
     },
     Look {
         states: 256_000,
@@ -51,8 +54,26 @@ pub(crate) const LOOKS: [Look; 2] = [
         takes_all: false,
         nodes: 0.25,
         fewer_values: 0.3,
+        fewer_of_both: 0.6,
     },
 ];
+impl Look {
+    /// Whether to start again for a tree with so many times the values and the nodes to look up of
+    /// one whose halves have this share of the values of the whole.
+    fn is_worth(&self, share: f64, values: f64, nodes: f64) -> bool {
+        // Nodes are dearer where every state has one of its own.
+        let most_nodes = match share > MANY_VALUES {
+            true => MORE_NODES.max(2.0 * share),
+            false => FEWER_NODES,
+        };
+        let fewer_values = match nodes < 1.0 {
+            true => self.fewer_of_both,
+            false => self.fewer_values,
+        };
+        values < fewer_values && nodes < most_nodes
+    }
+}
+
 /// Words of the widest states that are looked at.
 const WIDEST: usize = 64;
 /// Words of narrow states, and values of the whole in a sample that says little about them.
@@ -91,12 +112,7 @@ pub(crate) fn better_tree(look: &Look, search: &Search<'_>, store: &Store) -> Op
     if knows_enough && share > SOME_VALUES {
         let after = split.improve();
         let leaves = arranged(&split, &steps);
-        // Nodes are dearer where every state has one of its own.
-        let most_nodes = match share > MANY_VALUES {
-            true => MORE_NODES.max(2.0 * share),
-            false => FEWER_NODES,
-        };
-        if after < look.fewer_values * before && nodes(&leaves, &steps) < most_nodes * usual_nodes {
+        if look.is_worth(share, after / before, nodes(&leaves, &steps) / usual_nodes) {
             return Some(leaves);
         }
     }
@@ -418,6 +434,16 @@ mod tests {
             deep.iter().all(|(position, _)| *position < 1 << 11),
             "{deep:?}"
         );
+    }
+
+    /// A large search starts again for a tree that is better in one way only if it is much better.
+    #[test]
+    fn a_large_search_starts_again_for_much() {
+        let [small, large] = &LOOKS;
+        assert!(small.is_worth(0.2, 0.6, 1.05) && !large.is_worth(0.2, 0.5, 1.05));
+        assert!(large.is_worth(0.2, 0.5, 0.9) && large.is_worth(0.2, 0.2, 1.05));
+        assert!(!large.is_worth(0.2, 0.8, 0.9) && !large.is_worth(0.2, 0.2, 1.5));
+        assert!(large.is_worth(0.9, 0.2, 1.5) && !large.is_worth(0.02, 0.2, 0.9));
     }
 
     /// Two words that count as one, in different halves, are brought together; what never changes
