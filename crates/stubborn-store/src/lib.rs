@@ -46,7 +46,7 @@
 //! | `store`, `worker`, `cursor`, `batch` | the interface |
 //! | `tree`, `plan`, `shape` | tree compression, incremental insertion and loading |
 //! | `plain`, `lossy` | the other stores |
-//! | `quotient` | the table of tree roots and of fingerprints |
+//! | `quotient` | the table of tree roots and of fingerprints, in segments that grow by themselves |
 //! | `nodes`, `index` | arenas with a hash index: inner nodes, plain vectors |
 //! | [`saved`] | writing a store down, and taking it up again |
 //! | [`travel`] | states on their way to other stores |
@@ -94,3 +94,11 @@ pub use region::prefetch;
 pub use shape::{Leaves, NO_WORD};
 pub use store::{Inserted, StateHandle, Store, StoreError, StoreKind, StoreOptions};
 pub use worker::{NotKept, Worker};
+
+/// All items as an array, which is never on a stack: it may be too large for that.
+fn boxed<T, const LEN: usize>(items: Vec<T>) -> Box<[T; LEN]> {
+    let Ok(array) = items.try_into() else {
+        unreachable!("as many are made as the array has");
+    };
+    array
+}

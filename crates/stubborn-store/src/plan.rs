@@ -10,6 +10,7 @@
 //! ids, so that most successors are brought to their roots while they are pushed,
 //! without a look at any table. What is left of the others becomes a [`Climb`].
 
+use crate::boxed;
 use crate::nodes::NodeId;
 use crate::shape::{NO_WORD, Shape};
 use std::collections::{BTreeSet, HashMap};
@@ -275,14 +276,9 @@ impl Templates {
     const MOST_PARTS: usize = 1 << 16;
 
     fn new(shape: Shape) -> Self {
-        // (Not as an array first, which would be large on a stack.)
-        let none = vec![Template::new(&shape, &[0]); Self::SLOTS];
-        let Ok(slots) = none.try_into() else {
-            unreachable!("there are as many as were made");
-        };
         Self {
+            slots: boxed(vec![Template::new(&shape, &[0]); Self::SLOTS]),
             shape,
-            slots,
             all: HashMap::new(),
             parts: 0,
         }
@@ -343,10 +339,8 @@ impl Memo {
         debug_assert!(Self::slot(0) == 0 && Self::slot(elsewhere) != 0);
         let mut entries = vec![(0, 0); 1 << Self::SIZE_BITS];
         entries[0].0 = elsewhere;
-        let entries: Box<[_]> = entries.into();
-        match entries.try_into() {
-            Ok(entries) => Self { entries },
-            Err(_) => unreachable!("it was made with this length"),
+        Self {
+            entries: boxed(entries),
         }
     }
 
