@@ -40,7 +40,7 @@ const FREE: Slot = Slot {
     root: NOTHING,
 };
 
-/// See the [module](self). One per thread.
+/// See the [module](self). One per thread, and one for what threads tell each other.
 #[derive(Debug)]
 pub(crate) struct Cache {
     words: usize,
@@ -127,6 +127,21 @@ impl Cache {
         executor: &mut dyn Executor,
         kept: &mut BitSet,
     ) -> Result<Hit, Miss> {
+        let hears = |_, _| ();
+        self.look_up_aloud(enabled, questions, state, executor, kept, hears)
+    }
+
+    /// The same; somebody hears the questions and answers.
+    #[inline]
+    pub(crate) fn look_up_aloud(
+        &self,
+        enabled: &[u64],
+        questions: &[Question],
+        state: &[u32],
+        executor: &mut dyn Executor,
+        kept: &mut BitSet,
+        mut hears: impl FnMut(u32, bool),
+    ) -> Result<Hit, Miss> {
         let hash = hash_words(enabled);
         let root = match self.find(hash, enabled) {
             Ok(at) => self.slots[at].root,
@@ -137,6 +152,7 @@ impl Cache {
             // (Questions are few and stay near; a node may be anywhere, and is small.)
             let node = self.nodes[link as usize];
             let holds = questions[node.label as usize].holds(state, executor);
+            hears(node.label, holds);
             link = node.links[usize::from(holds)];
             asked += 1;
         }

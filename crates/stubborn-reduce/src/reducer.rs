@@ -1,7 +1,7 @@
 //! The reduction that a search uses: tables shared by all threads, a worker for each.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{OnceLock, PoisonError, RwLock};
 
 use stubborn_system::random::mix;
 use stubborn_system::{
@@ -35,6 +35,11 @@ pub struct StubbornReduction {
     inverse: OnceLock<Inverse>,
     processes: Option<Processes>,
     dependence: Option<Dependence>,
+    /// Sets that threads tell each other, if there are several: to compute one takes a hundred times
+    /// as long as to look it up here, and all threads meet the same ones.
+    common: RwLock<Cache>,
+    /// Threads that remember sets.
+    remembering: AtomicUsize,
     work: AtomicU64,
 }
 
@@ -66,6 +71,8 @@ impl StubbornReduction {
         let is_local = plan.settings.algorithm == Algorithm::Lpor;
         let dependence = is_local.then(|| Dependence::new(&tables, system.structure()));
         Ok(Self {
+            common: RwLock::new(Cache::new(tables.words)),
+            remembering: AtomicUsize::new(0),
             plan,
             tables,
             inverse: OnceLock::new(),
@@ -100,6 +107,10 @@ impl StubbornReduction {
             cache,
             last: Last::Everything,
         }
+    }
+
+    fn has_several_threads(&self) -> bool {
+        self.remembering.load(Ordering::Relaxed) > 1
     }
 
     fn inverse(&self) -> &Inverse {
@@ -149,7 +160,11 @@ impl Reduction for StubbornReduction {
         let settings = &self.plan.settings;
         let remembers =
             settings.cache && !settings.asks_the_search() && !settings.looks_at_the_state();
-        Box::new(self.worker(remembers.then(|| Cache::new(self.tables.words))))
+        let cache = remembers.then(|| {
+            self.remembering.fetch_add(1, Ordering::Relaxed);
+            Cache::new(self.tables.words)
+        });
+        Box::new(self.worker(cache))
     }
 
     fn name(&self) -> String {
@@ -204,7 +219,7 @@ impl Reduction for StubbornReduction {
 enum Last {
     /// Without looking: at most one transition was enabled, or a step fails.
     Everything,
-    /// Computed.
+    /// Computed, by this thread or another: the log says how.
     Computed,
     /// Remembered.
     Remembered(Hit),
@@ -269,6 +284,36 @@ impl Worker<'_> {
     }
 }
 
+impl Worker<'_> {
+    /// Looks for a set that another thread has computed, and notes how.
+    fn is_told_by_others(&mut self, expansion: &mut Expansion<'_>, kept: &mut BitSet) -> bool {
+        let reduction = self.reduction;
+        if !reduction.has_several_threads() {
+            return false;
+        }
+        let common = reduction.common.read();
+        let common = common.unwrap_or_else(PoisonError::into_inner);
+        let (facts, questions) = (&mut self.facts, &reduction.tables.questions);
+        facts.log.clear();
+        let (state, executor) = (expansion.state, &mut *expansion.executor);
+        let log = &mut facts.log;
+        let hears = |label, holds| log.push((label, holds));
+        let found = common.look_up_aloud(&facts.enabled, questions, state, executor, kept, hears);
+        facts.work += LABEL_WORK * facts.log.len() as u64;
+        found.is_ok()
+    }
+
+    fn compute(&mut self, expansion: &mut Expansion<'_>, kept: &mut BitSet) {
+        self.facts.infer(&self.reduction.tables);
+        let mut view = View {
+            tables: &self.reduction.tables,
+            facts: &mut self.facts,
+            source: Source::Executor(expansion.state, &mut *expansion.executor),
+        };
+        self.algorithm.choose(&mut view, kept);
+    }
+}
+
 impl Reducer for Worker<'_> {
     fn reduce(&mut self, expansion: &mut Expansion<'_>, kept: &mut BitSet) -> bool {
         kept.clear();
@@ -294,15 +339,18 @@ impl Reducer for Worker<'_> {
             }
         }
         self.last = Last::Computed;
-        self.facts.infer(&self.reduction.tables);
-        let mut view = View {
-            tables: &self.reduction.tables,
-            facts: &mut self.facts,
-            source: Source::Executor(expansion.state, &mut *expansion.executor),
-        };
-        self.algorithm.choose(&mut view, kept);
+        let is_told = miss.is_some() && self.is_told_by_others(expansion, kept);
+        if !is_told {
+            self.compute(expansion, kept);
+        }
         if let (Some(cache), Some(miss)) = (&mut self.cache, miss) {
-            cache.insert(miss, &self.facts.enabled, &self.facts.log, kept);
+            let (enabled, log) = (&self.facts.enabled, &self.facts.log);
+            cache.insert(miss, enabled, log, kept);
+            if !is_told && self.reduction.has_several_threads() {
+                let common = self.reduction.common.write();
+                let mut common = common.unwrap_or_else(PoisonError::into_inner);
+                common.insert(miss, enabled, log, kept);
+            }
         }
         debug_assert!(may_be_empty || !kept.none(), "an empty set");
         kept.words() != self.facts.enabled

@@ -12,7 +12,7 @@ use stubborn_reduce::{
     Aim, Algorithm, Config, Goals, NeededProviso, Plan, StubbornReduction, Visibility,
 };
 use stubborn_system::{
-    BitSet, Expansion, LabelId, Random, Reason, Reduction, Relations, Successors, System,
+    BitSet, Expansion, LabelId, Random, Reason, Reducer, Reduction, Relations, Successors, System,
     TransitionId,
 };
 
@@ -259,6 +259,51 @@ fn reasons_are_true() {
         }
     }
     assert!(explained > 1_000);
+}
+
+/// What a thread is told by another is what it would have computed, and it knows why.
+#[test]
+fn threads_choose_alike() {
+    let mut reduced = 0;
+    for seed in 0..40 {
+        let tiny = system(seed, shape(seed));
+        let relations = relations(&tiny, &mut Random::new(seed));
+        for algorithm in Algorithm::ALL {
+            let aim = match algorithm {
+                Algorithm::Goal => Aim::Goals(goals(&tiny, &mut Random::new(seed))),
+                _ => Aim::Deadlocks,
+            };
+            let plan = Plan::new(&Config::new(*algorithm), aim).expect("a plan");
+            let Ok(reduction) = StubbornReduction::new(&tiny, &relations, plan) else {
+                continue;
+            };
+            let mut threads = [reduction.reducer(), reduction.reducer()];
+            let mut forgetful = reduction.forgetful_reducer();
+            let mut executor = tiny.executor();
+            for (at, state) in tiny.all_states().iter().enumerate() {
+                let mut successors = Successors::new(tiny.layout().words());
+                executor.successors(state, &mut successors);
+                let mut choose = |reducer: &mut dyn Reducer| {
+                    let mut kept = BitSet::new(tiny.structure().transitions.len());
+                    let mut expansion = Expansion {
+                        state,
+                        executor: executor.as_mut(),
+                        successors: &successors,
+                        is_known: None,
+                    };
+                    let leaves_out = reducer.reduce(&mut expansion, &mut kept);
+                    (kept, leaves_out, reducer.last_set())
+                };
+                let expected = choose(&mut *forgetful);
+                reduced += usize::from(expected.1);
+                for thread in [at % 2, 1 - at % 2] {
+                    let chosen = choose(&mut *threads[thread]);
+                    assert_eq!(chosen, expected, "seed {seed}, {algorithm:?}");
+                }
+            }
+        }
+    }
+    assert!(reduced > 1_000, "{reduced}");
 }
 
 /// After a member of a weak set that is no key, what was left out may be impossible: a safety
