@@ -67,7 +67,7 @@ pub enum RelationLevel {
 /// would fail counts as disabled. That is enough, because a path to a proper deadlock, or to
 /// a state that satisfies or violates a property, has no failing step in it, and a search
 /// takes every step of a state in which one fails. Whether a step *can* fail is a goal of its
-/// own; the transitions that could make it fail do not accord with it.
+/// own, and who can change that the last relation.
 #[derive(Clone, Debug)]
 pub struct Relations {
     /// `(g, t)`: from a reachable state where `g` is false, firing `t` can make it true.
