@@ -19,15 +19,6 @@ const POLL: u64 = 1 << 12;
 /// Most rounds of loops of a body that an analysis tries.
 const TRIED_ROUNDS: u64 = 1 << 12;
 
-/// Why a body was not run to its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stopped {
-    /// It failed.
-    Failed(Site),
-    /// It would take too long.
-    GaveUp,
-}
-
 /// Executes a [`Model`] by walking its program.
 pub struct Interpreter<'m> {
     model: &'m Model,
@@ -134,17 +125,18 @@ impl<'m> Interpreter<'m> {
         })
     }
 
-    /// The state that running statements from `state` leads to, ignoring guards; used by
-    /// analyses that try commands on partial states, and gives up on long loops.
-    pub fn run_body(&mut self, state: &mut [u32], body: &[Statement]) -> Result<(), Stopped> {
+    /// The state that running statements from `state` leads to, ignoring guards, and the outcome;
+    /// used by analyses that try commands on partial states, and gives up on long loops (`None`).
+    pub fn run_body(&mut self, state: &mut [u32], body: &[Statement]) -> Option<Outcome> {
         let mut run = Run {
             most_rounds: TRIED_ROUNDS,
             ..Run::new(self.model, state, &mut self.mask, &mut self.temps)
         };
-        run.whole_body(body).map_err(|site| match run.gave_up {
-            true => Stopped::GaveUp,
-            false => Stopped::Failed(site),
-        })
+        let outcome = match run.whole_body(body) {
+            Ok(()) => run.violated,
+            Err(site) => run.violated.then(Outcome::failure(site.index())),
+        };
+        (!run.gave_up).then_some(outcome)
     }
 
     /// What the first command of a transition prints when it runs in `state`.

@@ -90,6 +90,7 @@ pub(crate) fn relations(
         )),
         do_not_left_accord: May(Matrix::from_rows(count, left)),
         must_disable: Must(Matrix::empty(count, count)),
+        may_change_outcome: None,
     }
 }
 

@@ -141,14 +141,15 @@ impl Tables {
             Aim::Goals(goals) => goals.clone(),
             _ => Goals::default(),
         };
-        let sought = outcome_writers(structure, &goals.transitions);
+        let sought = |t: &TransitionId| may_change_outcome(structure, relations, *t);
+        let sought: Vec<Vec<u32>> = goals.transitions.iter().map(sought).collect();
         let rows = |conflicts: &Conflicts| -> Vec<Vec<u32>> {
             let mut rows: Vec<_> = structure
                 .transition_ids()
                 .map(|t| conflicts.0.row_indices(t).to_vec())
                 .collect();
-            for (t, writers) in goals.transitions.iter().zip(&sought) {
-                rows[t.index()].extend(writers);
+            for (t, others) in goals.transitions.iter().zip(&sought) {
+                rows[t.index()].extend(others);
             }
             rows
         };
@@ -264,28 +265,32 @@ pub(crate) struct Inverse {
     pub(crate) accord_from: Option<Rows>,
 }
 
-/// For each transition that is a goal by its outcome, those that may change the outcome. Two
-/// orders that end in the same state may still differ in whether an assertion on the way holds.
+/// Those that may change the outcome of a transition that is a goal by its outcome, or disable it
+/// where it has one. Two orders that end in the same state may still differ in whether an assertion
+/// on the way holds.
 ///
 /// A step of low priority that fails, and so counts as disabled, can also be outranked by what
 /// another step enables, of which relations say nothing. That one is enabled together with it,
 /// so it has the same priority.
-fn outcome_writers(structure: &Structure, sought: &[TransitionId]) -> Vec<Vec<u32>> {
-    sought
+fn may_change_outcome(structure: &Structure, relations: &Relations, t: TransitionId) -> Vec<u32> {
+    let sought = structure.transition(t);
+    if let Some(known) = &relations.may_change_outcome
+        && (sought.may_fail || sought.may_violate)
+    {
+        return known.0.row_indices(t).to_vec();
+    }
+    let tests = sought
+        .guards
         .iter()
-        .map(|t| {
-            let t = structure.transition(*t);
-            let tests = t.guards.iter().flat_map(|g| &structure.label(*g).tests);
-            let looked: Vec<_> = t.reads.iter().chain(tests).collect();
-            let changes = |u: &TransitionId| {
-                let u = structure.transition(*u);
-                looked.iter().any(|field| u.writes.contains(field))
-                    || t.priority > 0 && u.priority == t.priority
-            };
-            let all = structure.transition_ids().filter(changes);
-            all.map(|u| u.index() as u32).collect()
-        })
-        .collect()
+        .flat_map(|g| &structure.label(*g).tests);
+    let looked: Vec<_> = sought.reads.iter().chain(tests).collect();
+    let changes = |u: &TransitionId| {
+        let u = structure.transition(*u);
+        looked.iter().any(|field| u.writes.contains(field))
+            || sought.priority > 0 && u.priority == sought.priority
+    };
+    let all = structure.transition_ids().filter(changes);
+    all.map(|u| u.index() as u32).collect()
 }
 
 type Conflicts = May<Matrix<TransitionId, TransitionId>>;

@@ -67,7 +67,7 @@ pub enum RelationLevel {
 /// would fail counts as disabled. That is enough, because a path to a proper deadlock, or to
 /// a state that satisfies or violates a property, has no failing step in it, and a search
 /// takes every step of a state in which one fails. Whether a step *can* fail is a goal of its
-/// own; the transitions that could make it fail do not accord with it.
+/// own, and who can change that the last relation.
 #[derive(Clone, Debug)]
 pub struct Relations {
     /// `(g, t)`: from a reachable state where `g` is false, firing `t` can make it true.
@@ -87,6 +87,11 @@ pub struct Relations {
     pub do_not_left_accord: May<Matrix<TransitionId, TransitionId>>,
     /// `(t, u)`: after `t`, `u` is never enabled.
     pub must_disable: Must<Matrix<TransitionId, TransitionId>>,
+    /// `(t, u)`, for `t` that may fail or violate an assertion: in some reachable state where `t` is
+    /// enabled, whatever its outcome, a step of `u` that does not fail leads to where `t` is
+    /// disabled, or differs in whether it fails or whether it violates an assertion. `None`: only
+    /// what `u` writes is known.
+    pub may_change_outcome: Option<May<Matrix<TransitionId, TransitionId>>>,
 }
 
 impl Relations {
@@ -131,6 +136,8 @@ impl Relations {
                 must_disable.columns(),
                 |t: TransitionId, u| !unknown.contains(&t) && must_disable.contains(t, u),
             )),
+            may_change_outcome: (self.may_change_outcome)
+                .map(|outcome| May(with(&outcome.0, unknown, unknown))),
             never_together: self.never_together,
         }
     }
@@ -179,6 +186,7 @@ impl Relations {
             do_not_left_accord: May(do_not_accord.clone()),
             do_not_accord: May(do_not_accord),
             must_disable: Must(Matrix::empty(transitions, transitions)),
+            may_change_outcome: None,
         }
     }
 }

@@ -368,6 +368,7 @@ fn context(record: ContextRecord, n: usize, k: usize) -> Result<Context, Relatio
                 n,
             )?),
             must_disable: Must(Matrix::empty(n, n)),
+            may_change_outcome: None,
         },
         enablers: match record.enablers {
             Some(rows) => Some(matrix("enablers", rows, n, n)?),

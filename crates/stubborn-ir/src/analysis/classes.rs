@@ -195,6 +195,7 @@ impl<'p, 'm> Classes<'p, 'm> {
             Question::Together(g, h) => (2, label(g), label(h)),
             Question::Conflict(t, u) => (3, command(t), command(u)),
             Question::LeftConflict(t, u) => (4, command(t), command(u)),
+            Question::Outcome(t, u) => (5, command(t), command(u)),
         };
         let mut key = vec![kind, i64::from(a.id), i64::from(b.id)];
         // The fields of the first are numbered already.

@@ -27,7 +27,7 @@ use super::enumerate::{Condition, Ended, Enumeration};
 use super::located::{self, Bounds};
 use super::support::Support;
 use crate::Model;
-use crate::interpreter::{Interpreter, Stopped};
+use crate::interpreter::Interpreter;
 
 /// Most tuples a cluster may have; beyond, it falls apart.
 const LARGEST_CLUSTER: usize = 4_096;
@@ -583,11 +583,10 @@ impl<'m> Fixpoint<'m> {
                 let raw = |f: FieldId| model.layout().field(f).raw(after);
                 bounded.iter().all(|(f, values)| values.contains(&raw(*f)))
             };
-            let ran = interpreter.run_body(&mut after, body);
-            if ran == Err(Stopped::GaveUp) {
+            let Some(outcome) = interpreter.run_body(&mut after, body) else {
                 return ControlFlow::Break(());
-            }
-            if ran.is_ok() && inside(&after) {
+            };
+            if outcome.failed().is_none() && inside(&after) {
                 for (at, cluster) in written.iter().enumerate() {
                     if !sightings[at].is_new(state, &after) {
                         continue;

@@ -19,7 +19,7 @@ use stubborn_system::{FieldId, LabelId, System};
 use super::domains::Domains;
 use super::enumerate::{Condition, Ended, Enumeration, LOOK_EVERY};
 use super::support::{Support, shares};
-use crate::interpreter::{Interpreter, Stopped};
+use crate::interpreter::Interpreter;
 use crate::{Model, VarId};
 
 /// Most values of a field that is followed.
@@ -394,10 +394,9 @@ impl<'m> Analysis<'m> {
         let mut after = state.to_vec();
         let body = &model.program().commands[command].body;
         if !step.blind {
-            match self.interpreter.run_body(&mut after, body) {
-                Ok(()) => {}
-                Err(Stopped::Failed(_)) => return Some(()),
-                Err(Stopped::GaveUp) => return None,
+            let outcome = self.interpreter.run_body(&mut after, body)?;
+            if outcome.failed().is_some() {
+                return Some(());
             }
         }
         let (blind, processes, moved) = (step.blind, step.processes.clone(), step.moved.clone());

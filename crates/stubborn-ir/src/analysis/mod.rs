@@ -38,6 +38,8 @@ use syntax::Syntax;
 const LABEL_BUDGET: u64 = 600_000;
 /// Evaluations for do-not-accord; one combination counts several times.
 const ACCORD_BUDGET: u64 = 1_200_000;
+/// The same for outcomes.
+const OUTCOME_BUDGET: u64 = 300_000;
 /// The same for do-not-left-accord, which only weak sets use.
 const LEFT_BUDGET: u64 = 300_000;
 
@@ -134,6 +136,22 @@ fn compute(model: &Model, level: RelationLevel, way: Way) -> Relations {
     });
     let related = decided.iter().cloned().map(columns).collect();
     let do_not_accord = symmetric(transitions, related);
+    let outcomes = classes.decide(transitions, OUTCOME_BUDGET, |t| {
+        let t = TransitionId::new(t);
+        let transition = structure.transition(t);
+        let is_sought = transition.may_fail || transition.may_violate;
+        let others = structure.transition_ids().filter(move |_| is_sought);
+        let seen = others.filter(move |u| pairs.may_be_seen(*u, t));
+        let conflicts = &do_not_accord;
+        let change = move |u: TransitionId| match never_co_enabled(t, u) {
+            true => First::Known(Decision::No),
+            false if conflicts.contains(t, u) => First::Known(Decision::Yes),
+            false => pairs.may_change_outcome(t, u),
+        };
+        interesting(seen, change, Decision::No)
+    });
+    let outcomes = Matrix::from_rows(transitions, outcomes.into_iter().map(columns));
+    let may_change_outcome = Some(May(outcomes));
     if way.is_strong {
         let itself = |t: TransitionId| match pairs.never_after(t, t) {
             true => vec![t.index() as u32],
@@ -161,6 +179,7 @@ fn compute(model: &Model, level: RelationLevel, way: Way) -> Relations {
             do_not_accord: May(do_not_accord),
             do_not_left_accord: May(do_not_left_accord),
             must_disable: Must(Matrix::from_rows(transitions, disables_itself)),
+            may_change_outcome,
         };
     }
     let too_much = decided.into_iter();
@@ -203,6 +222,7 @@ fn compute(model: &Model, level: RelationLevel, way: Way) -> Relations {
         do_not_accord: May(do_not_accord),
         do_not_left_accord: May(do_not_left_accord),
         must_disable: Must(Matrix::from_rows(transitions, must_disable)),
+        may_change_outcome,
     }
 }
 

@@ -9,7 +9,7 @@ use super::domains::{Domains, View};
 use super::enumerate::{Condition, Ended, Enumeration, Filtered};
 use super::support::{Support, shares};
 use super::syntax::Syntax;
-use crate::interpreter::{Interpreter, Stopped};
+use crate::interpreter::Interpreter;
 use crate::{Model, Statement};
 
 /// What is to be known about a pair.
@@ -23,6 +23,8 @@ pub(super) enum Question {
     Conflict(TransitionId, TransitionId),
     /// Is there a state from which the first cannot be moved left over the second?
     LeftConflict(TransitionId, TransitionId),
+    /// Where both are enabled, can the outcome of the first be another one after the second?
+    Outcome(TransitionId, TransitionId),
 }
 
 /// The answer to a question.
@@ -166,6 +168,21 @@ impl<'m> Pairs<'m> {
         First::Try(Question::Conflict(t, u))
     }
 
+    /// Whether the outcome of `t`, where both are enabled, may be another one after `u`. What lets the
+    /// two accord by its form does not change what a body of `t` sees.
+    pub(super) fn may_change_outcome(&self, t: TransitionId, u: TransitionId) -> First {
+        match self.may_not_accord(t, u) {
+            First::Try(_) => First::Try(Question::Outcome(t, u)),
+            known => known,
+        }
+    }
+
+    /// Whether `u` may write something that `t` looks at, or outrank it by what it enables.
+    pub(super) fn may_be_seen(&self, u: TransitionId, by: TransitionId) -> bool {
+        shares(&self.support(u).writes, &self.support(by).looked)
+            || self.is_special(by) && self.priority(u) == self.priority(by)
+    }
+
     /// Whether `t` cannot always be moved left over `u`; if trying would be `too_much`, what
     /// syntax says.
     pub(super) fn may_not_left_accord(
@@ -207,7 +224,9 @@ impl<'m> Pairs<'m> {
         let (a, b) = match question {
             Question::Turn(label, t, _) => (tests(label), looked(t)),
             Question::Together(g, h) => (tests(g), tests(h)),
-            Question::Conflict(t, u) | Question::LeftConflict(t, u) => (looked(t), looked(u)),
+            Question::Conflict(t, u) | Question::LeftConflict(t, u) | Question::Outcome(t, u) => {
+                (looked(t), looked(u))
+            }
         };
         let mut all: Vec<FieldId> = a.iter().chain(b).copied().collect();
         all.sort_unstable();
@@ -274,6 +293,13 @@ impl<'m> Pairs<'m> {
                 };
                 enumeration.run(&mut |state| wanted(trial.with_fillings(state, &unseen, conflict)))
             }
+            Question::Outcome(t, u) => {
+                let guards = Guards::new(self, t, u);
+                enumeration.run(&mut |state| {
+                    let changes = !trial.keeps_outcome(state, t, u, &guards);
+                    wanted(changes || trial.gave_up)
+                })
+            }
         };
         let decision = match ended {
             _ if trial.gave_up => Decision::TooMuch,
@@ -305,7 +331,9 @@ impl<'m> Pairs<'m> {
             Question::Together(g, h) => {
                 vec![Condition::holds(model, g), Condition::holds(model, h)]
             }
-            Question::Conflict(t, u) => enabled(t).chain(enabled(u)).collect(),
+            Question::Conflict(t, u) | Question::Outcome(t, u) => {
+                enabled(t).chain(enabled(u)).collect()
+            }
             Question::LeftConflict(t, u) => {
                 // A guard of `t` that `u` does not touch holds after `u` only if it held before.
                 let writes = &self.support(u).writes;
@@ -324,7 +352,7 @@ impl Question {
         match self {
             Question::Together(..) => 0,
             Question::Turn(..) => 1,
-            Question::Conflict(..) | Question::LeftConflict(..) => 3,
+            Question::Conflict(..) | Question::LeftConflict(..) | Question::Outcome(..) => 3,
         }
     }
 }
@@ -349,9 +377,9 @@ struct Trial<'p, 'm> {
 impl Trial<'_, '_> {
     /// Runs a body; false if it fails.
     fn run(&mut self, state: &mut [u32], body: &[Statement]) -> bool {
-        let ran = self.interpreter.run_body(state, body);
-        self.gave_up |= ran == Err(Stopped::GaveUp);
-        ran.is_ok()
+        let outcome = self.interpreter.run_body(state, body);
+        self.gave_up |= outcome.is_none();
+        outcome.is_some_and(|outcome| outcome.failed().is_none())
     }
 
     /// Whether a condition is met after the transition.
@@ -419,6 +447,47 @@ impl Trial<'_, '_> {
                 && one == other;
         self.scratch = (one, other);
         moves
+    }
+
+    /// Whether `t` has the same outcome before and after `u`, if `u` is possible.
+    fn keeps_outcome(
+        &mut self,
+        state: &[u32],
+        t: TransitionId,
+        u: TransitionId,
+        of: &Guards,
+    ) -> bool {
+        let (mut one, mut other) = self.copies(state);
+        let keeps = !self.fire(&mut other, u, &of.risky[1])
+            || self.outcome(&mut one, t, &of.either) == self.outcome(&mut other, t, &of.either);
+        self.scratch = (one, other);
+        keeps
+    }
+
+    /// Whether a step violates an assertion, and whether it fails; `None` if one of those of its
+    /// guards that are in question is false.
+    fn outcome(
+        &mut self,
+        state: &mut [u32],
+        t: TransitionId,
+        guards: &[LabelId],
+    ) -> Option<(bool, bool)> {
+        let program = self.pairs.model.program();
+        let mut guard_fails = false;
+        for g in guards {
+            match (self.interpreter).evaluate(state, &program.labels[g.index()].expr) {
+                Ok(0) => return None,
+                Ok(_) => {}
+                Err(_) => guard_fails = true,
+            }
+        }
+        if guard_fails {
+            return Some((false, true));
+        }
+        let body = &program.commands[t.index()].body;
+        let outcome = self.interpreter.run_body(state, body);
+        self.gave_up |= outcome.is_none();
+        outcome.map(|outcome| (outcome.violated().is_some(), outcome.failed().is_some()))
     }
 
     /// Two copies of a state, in memory that is used again.

@@ -24,6 +24,20 @@ fn ends(executor: &mut dyn Executor, state: &[u32], t: TransitionId) -> BTreeSet
     }
 }
 
+/// Enabled transitions, with whether a step of each violates an assertion, and whether one fails.
+fn outcomes(model: &Model, state: &[u32]) -> Vec<(TransitionId, bool, bool)> {
+    let mut executor = model.executor();
+    let ids = model.structure().transition_ids();
+    let outcome = |t: TransitionId| {
+        let mut out = Successors::new(state.len());
+        executor.fire(state, t, &mut out);
+        let violates = out.iter().any(|n| n.outcome.violated().is_some());
+        let fails = out.iter().any(|n| n.outcome.failed().is_some());
+        (!out.is_empty()).then_some((t, violates, fails))
+    };
+    ids.filter_map(outcome).collect()
+}
+
 /// Panics where a state refutes a relation. Says how often two were enabled of which relations say that
 /// they accord.
 fn refute(model: &Model, all: &[(RelationLevel, Relations)], state: &[u32]) -> usize {
@@ -54,6 +68,25 @@ fn refute(model: &Model, all: &[(RelationLevel, Relations)], state: &[u32]) -> u
         for g in structure.label_ids().filter(|g| before[g.index()]) {
             if let Some(h) = found.never_together.0.row(g).find(|h| before[h.index()]) {
                 wrong(level, "together", &(g, h));
+            }
+        }
+    }
+    let may_go_wrong = |t: TransitionId| {
+        let transition = structure.transition(t);
+        transition.may_fail || transition.may_violate
+    };
+    let mut sought = outcomes(model, state);
+    sought.retain(|(t, ..)| may_go_wrong(*t));
+    for (u, ends) in &here {
+        for after in ends.iter().map(|end| outcomes(model, end)) {
+            let changed = sought.iter().filter(|outcome| !after.contains(outcome));
+            for (t, ..) in changed.filter(|(t, ..)| t != u) {
+                for (level, found) in all {
+                    let listed = found.may_change_outcome.as_ref();
+                    if listed.is_some_and(|listed| !listed.0.contains(*t, *u)) {
+                        wrong(level, "has another outcome after", &(t, u));
+                    }
+                }
             }
         }
     }
@@ -258,8 +291,12 @@ impl Author {
             true => Expr::plus(Expr::Var(number), Expr::Const(1)),
             false => Expr::minus(Expr::Var(number), Expr::Const(1)),
         };
-        match self.rng.below(9) {
+        match self.rng.below(10) {
             0 => Statement::assign(number, self.value(), site),
+            9 => Statement::Assert {
+                condition: self.condition(1),
+                site,
+            },
             1 | 2 => Statement::assign(number, self.constant(), site),
             3 if depth > 0 => Statement::If {
                 condition: self.condition(0),

@@ -65,6 +65,7 @@ pub(super) fn from_arcs(system: &NetSystem, reachable: bool) -> Relations {
         do_not_accord: May(do_not_accord),
         do_not_left_accord: May(do_not_left_accord),
         must_disable: Must(must_disable),
+        may_change_outcome: None,
     }
 }
 

@@ -2,7 +2,7 @@
 //! models. Atomic sequences make transitions with several ends, so steps are compared as sets
 //! of states.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 use stubborn_ir::Model;
@@ -67,6 +67,17 @@ fn both(
     Some(all)
 }
 
+/// By transition, whether a step of it violates an assertion, and whether one fails.
+fn outcomes(steps: &Successors) -> BTreeMap<TransitionId, (bool, bool)> {
+    let mut all: BTreeMap<TransitionId, (bool, bool)> = BTreeMap::new();
+    for step in steps.iter() {
+        let known = all.entry(step.transition).or_default();
+        known.0 |= step.outcome.violated().is_some();
+        known.1 |= step.outcome.failed().is_some();
+    }
+    all
+}
+
 /// One message for each kind of wrong entry.
 fn falsify(model: &Model, relations: &Relations, states: &[Vec<u32>]) -> Vec<String> {
     let structure = model.structure();
@@ -106,6 +117,22 @@ fn falsify(model: &Model, relations: &Relations, states: &[Vec<u32>]) -> Vec<Str
             }
             let mut second_steps = Successors::new(words);
             executor.successors(first.state, &mut second_steps);
+            let after = outcomes(&second_steps);
+            for (u, outcome) in outcomes(&out) {
+                let listed = relations.may_change_outcome.as_ref();
+                let is_sought = {
+                    let u = structure.transition(u);
+                    u.may_fail || u.may_violate
+                };
+                if is_sought
+                    && u != t
+                    && after.get(&u) != Some(&outcome)
+                    && listed.is_some_and(|listed| !listed.0.contains(u, t))
+                {
+                    let text = format!("{} after {}", name(u), name(t));
+                    wrong.insert("may_change_outcome", text);
+                }
+            }
             for second in second_steps.iter() {
                 let u = second.transition;
                 if relations.must_disable.0.contains(t, u) {

@@ -169,6 +169,7 @@ fn seam<R: Relations>(relations: &R, labels: &[Meaning]) -> stubborn_system::Rel
         do_not_accord: pairs(&conflict),
         do_not_left_accord: pairs(&stays),
         must_disable: Must(Matrix::empty(count, count)),
+        may_change_outcome: None,
     }
 }
 

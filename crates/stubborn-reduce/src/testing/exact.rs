@@ -12,41 +12,51 @@ struct Around {
     enabled: Vec<bool>,
     /// Labels here.
     labels: BitSet,
+    /// For each transition its outcome.
+    outcomes: Vec<Outcome>,
     /// For each transition its successors.
     steps: Vec<Vec<Step>>,
 }
 
 /// A successor: the state, labels there, and what each transition leads to from there.
-type Step = (Vec<u32>, BitSet, Vec<Ends>);
+type Step = (Vec<u32>, BitSet, Vec<(Ends, Outcome)>);
 
 /// Where one transition can end.
 type Ends = HashSet<Vec<u32>>;
 
-/// The states that one transition leads to; a step that fails counts as disabled.
+/// Whether some step of a transition violates an assertion, and whether one fails; `None` if it is
+/// disabled.
+type Outcome = Option<(bool, bool)>;
+
+/// The states that one transition leads to, without those of steps that fail, and its outcome.
 fn ends(
     system: &dyn System,
     executor: &mut dyn Executor,
     state: &[u32],
     transition: TransitionId,
-) -> Ends {
+) -> (Ends, Outcome) {
     let mut out = Successors::new(system.layout().words());
     executor.fire(state, transition, &mut out);
     let error = system.structure().error_state.as_deref();
-    (0..out.len())
+    let ends = (0..out.len())
         .map(|i| out.state(i))
         .filter(|end| error != Some(*end))
         .map(<[u32]>::to_vec)
-        .collect()
+        .collect();
+    let violates = out.iter().any(|step| step.outcome.violated().is_some());
+    let fails = out.iter().any(|step| step.outcome.failed().is_some());
+    (ends, (!out.is_empty()).then_some((violates, fails)))
 }
 
 fn around(system: &dyn System, executor: &mut dyn Executor, state: &[u32]) -> Around {
     let structure = system.structure();
     let mut labels = BitSet::new(structure.labels.len());
     executor.labels(state, &mut labels);
-    let mut steps = Vec::new();
+    let (mut steps, mut outcomes) = (Vec::new(), Vec::new());
     for t in structure.transition_ids() {
         let mut after = Vec::new();
-        for next in ends(system, executor, state, t) {
+        let (ends_here, outcome) = ends(system, executor, state, t);
+        for next in ends_here {
             let mut labels = BitSet::new(structure.labels.len());
             executor.labels(&next, &mut labels);
             let second = structure
@@ -56,10 +66,12 @@ fn around(system: &dyn System, executor: &mut dyn Executor, state: &[u32]) -> Ar
             after.push((next, labels, second));
         }
         steps.push(after);
+        outcomes.push(outcome);
     }
     Around {
         enabled: steps.iter().map(|s| !s.is_empty()).collect(),
         labels,
+        outcomes,
         steps,
     }
 }
@@ -73,10 +85,10 @@ fn accord(here: &Around, t: usize, u: usize) -> bool {
     let both = |a: usize, b: usize| -> Option<Ends> {
         let mut all = Ends::new();
         for (_, _, second) in &here.steps[a] {
-            if second[b].is_empty() {
+            if second[b].0.is_empty() {
                 return None;
             }
-            all.extend(second[b].iter().cloned());
+            all.extend(second[b].0.iter().cloned());
         }
         Some(all)
     };
@@ -87,9 +99,15 @@ fn accord(here: &Around, t: usize, u: usize) -> bool {
 fn left_accord(here: &Around, t: usize, u: usize) -> bool {
     let all = |a: usize, b: usize| -> Ends {
         let steps = here.steps[a].iter();
-        steps.flat_map(|(_, _, s)| s[b].iter().cloned()).collect()
+        steps.flat_map(|(_, _, s)| s[b].0.iter().cloned()).collect()
     };
     all(u, t).is_subset(&all(t, u))
+}
+
+/// Whether `t`, enabled here, has another outcome after `u`, or none.
+fn changes_outcome(here: &Around, t: usize, u: usize) -> bool {
+    let before = here.outcomes[t];
+    before.is_some() && here.steps[u].iter().any(|(_, _, s)| s[t].1 != before)
 }
 
 /// The smallest relations that are right in all of `states`.
@@ -130,10 +148,14 @@ pub fn relations_over(system: &dyn System, states: &[Vec<u32>]) -> Relations {
         })),
         must_disable: Must(Matrix::from_fn(n, n, |t, u| {
             let after = |here: &Around, t: usize, u: usize| {
-                here.steps[t].iter().any(|(_, _, s)| !s[u].is_empty())
+                here.steps[t].iter().any(|(_, _, s)| !s[u].0.is_empty())
             };
             !pair(&after, t, u)
         })),
+        may_change_outcome: Some(May(Matrix::from_fn(n, n, |t, u| {
+            let sought = structure.transition(t);
+            (sought.may_fail || sought.may_violate) && t != u && pair(&changes_outcome, t, u)
+        }))),
     }
 }
 
@@ -169,6 +191,7 @@ pub fn weaken(relations: &Relations, random: &mut Random, percent: usize) -> Rel
         do_not_accord,
         do_not_left_accord,
         must_disable: relations.must_disable.clone(),
+        may_change_outcome: relations.may_change_outcome.clone(),
     }
 }
 
@@ -187,17 +210,20 @@ pub enum Part {
     DoNotLeftAccord,
     /// `must_disable`
     MustDisable,
+    /// `may_change_outcome`
+    MayChangeOutcome,
 }
 
 impl Part {
     /// All of them.
-    pub const ALL: [Part; 6] = [
+    pub const ALL: [Part; 7] = [
         Part::MayEnable,
         Part::MayDisable,
         Part::NeverTogether,
         Part::DoNotAccord,
         Part::DoNotLeftAccord,
         Part::MustDisable,
+        Part::MayChangeOutcome,
     ];
 }
 
@@ -212,6 +238,9 @@ pub fn break_one(relations: &Relations, part: Part, random: &mut Random) -> Opti
         Part::DoNotLeftAccord => drop_pair(&mut broken.do_not_left_accord.0, random, false)?,
         Part::NeverTogether => add_pair(&mut broken.never_together.0, random, true)?,
         Part::MustDisable => add_pair(&mut broken.must_disable.0, random, false)?,
+        Part::MayChangeOutcome => {
+            drop_pair(&mut broken.may_change_outcome.as_mut()?.0, random, false)?;
+        }
     }
     Some(broken)
 }

@@ -81,6 +81,7 @@ impl Trial<'_, '_> {
             self.try_changes(here, &labels, *t, *next);
             self.try_what_follows(here, *t, *next);
         }
+        self.try_outcomes(here, &steps);
         let mut enabled: Vec<u32> = steps.iter().map(|(t, _)| *t).collect();
         enabled.dedup();
         for (at, t) in enabled.iter().enumerate() {
@@ -154,6 +155,27 @@ impl Trial<'_, '_> {
                 if !ends.contains(&end) {
                     let fault = Fault::LeftAccord(moved, id);
                     self.tell(fault, (5, t, first), here, &[id, moved]);
+                }
+            }
+        }
+    }
+
+    /// Whose outcome is another one after a step.
+    fn try_outcomes(&mut self, here: Node, steps: &[(u32, Node)]) {
+        let relations = self.relations;
+        let Some(listed) = &relations.may_change_outcome else {
+            return;
+        };
+        let before = self.graph.outcomes(here);
+        for (by, next) in steps {
+            let by = TransitionId::new(*by as usize);
+            let after = self.graph.outcomes(*next);
+            for outcome in &before {
+                let t = self.graph.system().structure().transition(outcome.0);
+                let matters = outcome.0 != by && (t.may_fail || t.may_violate);
+                if matters && !listed.0.contains(outcome.0, by) && !after.contains(outcome) {
+                    let key = (6, outcome.0.index() as u32, by.index() as u32);
+                    self.tell(Fault::OutcomeChange(outcome.0, by), key, here, &[by]);
                 }
             }
         }

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use stubborn_system::{Executor, Outcome, Successors, System, TransitionId};
+use stubborn_system::{Executor, Successors, System, TransitionId};
 
 /// A state of a [`Graph`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -95,12 +95,26 @@ impl<'s> Graph<'s> {
 
     /// Whether a step by this transition fails or violates an assertion.
     pub(crate) fn goes_wrong(&mut self, node: Node, transition: TransitionId) -> bool {
+        let outcomes = self.outcomes(node);
+        (outcomes.iter()).any(|(t, violates, fails)| *t == transition && (*violates || *fails))
+    }
+
+    /// Enabled transitions in order, with whether a step of each violates an assertion, and whether
+    /// one fails.
+    pub(crate) fn outcomes(&mut self, node: Node) -> Vec<(TransitionId, bool, bool)> {
         self.successors.clear();
         let state = &self.states[node.0 as usize];
         self.executor.successors(state, &mut self.successors);
-        let steps = self.successors.transitions().iter().enumerate();
-        let mut mine = steps.filter(|(_, t)| **t == transition);
-        mine.any(|(at, _)| self.successors.outcome(at) != Outcome::FINE)
+        let mut all: Vec<(TransitionId, bool, bool)> = Vec::new();
+        for step in self.successors.iter() {
+            let (violates, fails) = (step.outcome.violated(), step.outcome.failed());
+            let (violates, fails) = (violates.is_some(), fails.is_some());
+            match all.iter_mut().find(|(t, ..)| *t == step.transition) {
+                Some(known) => (known.1, known.2) = (known.1 | violates, known.2 | fails),
+                None => all.push((step.transition, violates, fails)),
+            }
+        }
+        all
     }
 
     pub(crate) fn is_enabled(&mut self, node: Node, transition: u32) -> bool {

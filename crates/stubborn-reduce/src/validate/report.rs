@@ -44,6 +44,8 @@ pub enum Fault {
     LeftAccord(TransitionId, TransitionId),
     /// `must_disable` has this pair, and the second is enabled after the first.
     MustDisable(TransitionId, TransitionId),
+    /// `may_change_outcome` lacks this pair: after the second, the first has another outcome.
+    OutcomeChange(TransitionId, TransitionId),
     /// A deadlock of the full search that the reduced one does not find, or the other way.
     Deadlock,
     /// The least number of steps to this goal (`None`: unreachable), full and reduced.
@@ -126,6 +128,11 @@ impl Violation {
                 "`{}` is enabled after `{}`, which must_disable excludes",
                 name(b),
                 name(a)
+            ),
+            Fault::OutcomeChange(a, b) => format!(
+                "`{}` has another outcome after `{}`, which may_change_outcome does not list",
+                name(a),
+                name(b)
             ),
             Fault::Deadlock => "full and reduced search do not agree on this deadlock".into(),
             Fault::Distance(goal, full, reduced) => {

@@ -178,6 +178,7 @@ pub fn measure(
                 do_not_accord: accord.0,
                 do_not_left_accord: accord.1,
                 must_disable: shape.nothing_must_disable(),
+                may_change_outcome: None,
             },
             enablers: static_precedence.is_none().then(|| source.enablers()),
         }
