@@ -1,6 +1,6 @@
 //! One check of one property: the product, the walk, the verdict.
 
-use std::cell::RefCell;
+use std::ops::RangeInclusive;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -33,7 +33,7 @@ use crate::pulse::{Surroundings, limit_of};
 use crate::result::{CheckResult, CheckVerdict, ReductionUse};
 use crate::shared::SharedExpansions;
 use crate::shortest::{self, Length};
-use crate::space::{Node, Space, flags};
+use crate::space::{Counts, Node, flags};
 use crate::steering::{Steering, SteeringTables};
 use crate::sticky::{StickyReducer, sticky_transitions};
 use crate::walk::{Emptiness, Walk};
@@ -70,6 +70,10 @@ pub struct Check<'a> {
     /// that, one thread that looks for [components](Emptiness::Components) explores those through
     /// which no accepting cycle can go some at a time: that is faster.
     pub depth_first: u64,
+    /// A short counterexample is looked for among the nodes nearest to the start of the product: a part
+    /// of as many as the search has entered, so that it does not cost more than that, but within these
+    /// bounds.
+    pub near: RangeInclusive<u64>,
     /// How many threads search; [`Emptiness`] says how. At most [`Check::MOST_THREADS`].
     pub threads: usize,
     /// The processes that share the product, if there are several: all of them must run the same
@@ -137,10 +141,9 @@ pub(crate) struct Everywhere<'f> {
     has_grown: bool,
 }
 
-/// A short counterexample is looked for among at least so many nodes of the product...
-pub(crate) const FEWEST_SEARCHED: usize = 20_000;
-/// ... and at most so many.
-pub(crate) const MOST_SEARCHED: usize = 500_000;
+/// A short counterexample is looked for among this part of as many nodes as the search has entered: each
+/// costs twice as much, with its edges kept.
+const NEAR_PART: u64 = 4;
 
 /// So many walks may fail to find out which states to expand wherever they occur; then all
 /// are.
@@ -170,6 +173,7 @@ impl<'a> Check<'a> {
             finite_runs: FiniteRuns::default(),
             weak_fairness: false,
             depth_first: 100_000,
+            near: 20_000..=500_000,
             threads: 1,
             cluster: None,
             store: StoreOptions::default(),
@@ -694,19 +698,14 @@ impl<'a> Check<'a> {
             Err(limit) => result.verdict = CheckVerdict::Unknown(limit),
             Ok(true) => {
                 let (inside, open) = walk.into_regions();
-                // The way there leads over loose nodes, too.
-                let flags_of = product
-                    .tells_loose_nodes()
-                    .then(|| self.product(setting, None));
-                let flags_of = RefCell::new(flags_of);
-                let was_left = |node| {
-                    let mut product = flags_of.borrow_mut();
-                    let flags = product.as_mut().map_or(0, |product| product.flags(node));
-                    flags & flags::DEAD != 0
-                };
                 let region = Region {
                     inside: &|node| inside.contains(&node),
-                    open: &|node| open.contains(&node) || was_left(node),
+                    open: &|node| open.contains(&node),
+                    // The way there leads over loose nodes, too.
+                    left: match product.tells_loose_nodes() {
+                        true => flags::DEAD,
+                        false => 0,
+                    },
                     all,
                 };
                 self.report(&mut product, setting, &region, result)?;
@@ -761,13 +760,11 @@ impl<'a> Check<'a> {
         match (self.emptiness, lasso.cycle.first()) {
             (Emptiness::Components, Some(first)) => {
                 sets.close_cycles();
-                // The way there may lead over nodes that were forgotten since.
-                let flags_of = RefCell::new(self.product(setting, None));
-                let was_left =
-                    |node| flags_of.borrow_mut().flags(node) & parallel::flags::LEFT != 0;
                 let region = Region {
                     inside: &|node| sets.are_together(node, *first),
-                    open: &|node| sets.contains(node) || was_left(node),
+                    open: &|node| sets.contains(node),
+                    // The way there may lead over nodes that were forgotten since.
+                    left: parallel::flags::LEFT,
                     all,
                 };
                 self.report(&mut product, setting, &region, result)
@@ -778,6 +775,7 @@ impl<'a> Check<'a> {
                 let region = Region {
                     inside: &|node| cycle.contains(&node),
                     open: &|node| cycle.contains(&node) || stem.contains(&node),
+                    left: 0,
                     all,
                 };
                 self.report(&mut product, setting, &region, result)
@@ -794,42 +792,43 @@ impl<'a> Check<'a> {
         result: &mut CheckResult,
     ) -> Result<(), SearchError> {
         result.verdict = CheckVerdict::Violated;
+        self.shorten(setting, Length::UNKNOWN, result)?;
+        if result.counterexample.is_some() {
+            return Ok(());
+        }
         // Without time or memory for it the violation is real all the same.
-        let Ok(nodes) = lasso::find(product, region) else {
+        let Ok((lasso, reached)) = lasso::find(product, region) else {
             return Ok(());
         };
-        result.counterexample = self.confirmed(product, &nodes)?;
-        let Some(first) = &result.counterexample else {
-            return Ok(());
-        };
-        let known = first.length();
-        product.forget_observer();
-        let nodes = (result.counts.states as usize).clamp(FEWEST_SEARCHED, MOST_SEARCHED);
-        let is_shortest = self.shorten(setting, known, nodes, result)?;
+        result.counterexample = self.confirmed(product, &lasso)?;
         let length = result.counterexample.as_ref().map(Counterexample::length);
-        if let (false, Some(known)) = (is_shortest, length) {
-            // What the search saw on its way is less than the whole.
-            let open = region.open;
-            let found = shortest::shorter(product, region.all, known, nodes, open);
-            if let Ok(found) = found {
-                self.take_shorter(product, found.lasso, result)?;
-            }
+        // No way into the component is shorter, but there may be a shorter way round.
+        let nodes = self.near(&result.counts);
+        if let Some(known) = length.filter(|known| known.cycle > 1 && reached <= nodes) {
+            product.forget_observer();
+            let admits = |node, known| region.admits(node, known);
+            let found = shortest::shorter(product, region.all, known, nodes, &admits);
+            self.take_shorter(product, found, result)?;
         }
         Ok(())
     }
 
-    /// Looks for a shorter counterexample in the whole product, with the automaton as it came, so
-    /// that what is shown does not depend on how it was found. Says whether there is certainly no
-    /// shorter one.
+    /// Among how many nodes a short counterexample is looked for.
+    fn near(&self, counts: &Counts) -> usize {
+        let part = (counts.states / NEAR_PART).max(*self.near.start());
+        part.min(*self.near.end()) as usize
+    }
+
+    /// Looks for a short counterexample around the start of the whole product, with the automaton as it
+    /// came, so that what is shown does not depend on how the violation was found.
     pub(crate) fn shorten(
         &self,
         setting: &Setting<'_>,
         known: Length,
-        nodes: usize,
         result: &mut CheckResult,
-    ) -> Result<bool, SearchError> {
+    ) -> Result<(), SearchError> {
         let store = Store::new(setting.store.width(), &self.store, setting.bounds.memory);
-        let Ok(store) = store else { return Ok(false) };
+        let Ok(store) = store else { return Ok(()) };
         let automaton = self.property.automaton();
         let sets = automaton.acceptance_sets();
         let fair = match self.weak_fairness {
@@ -854,11 +853,9 @@ impl<'a> Check<'a> {
         let all = whole.watcher.all_marks();
         let mut product = self.product(&whole, None);
         product.forget_observer();
-        let Ok(found) = shortest::shorter(&mut product, all, known, nodes, &|_| true) else {
-            return Ok(false);
-        };
-        self.take_shorter(&mut product, found.lasso, result)?;
-        Ok(found.is_shortest)
+        let nodes = self.near(&result.counts);
+        let found = shortest::shorter(&mut product, all, known, nodes, &|_, _| true);
+        self.take_shorter(&mut product, found, result)
     }
 
     /// The counterexample, unless there is no time for it.
