@@ -18,7 +18,7 @@ use stubborn_system::{BitSet, LabelId, Reducer, Reduction, Relations, Spent, Sys
 use crate::fairness::Fair;
 use crate::gate::Gate;
 use crate::kept::{self, Begun, CheckKeeper};
-use crate::lasso::{self, Counterexample, NodeLasso, Region};
+use crate::lasso::Region;
 use crate::parallel::cndfs::NestedWorker;
 use crate::parallel::components::{ComponentWorker, Sets};
 use crate::parallel::union_find::MOST_WORKERS;
@@ -32,8 +32,7 @@ use crate::proviso::CycleProviso;
 use crate::pulse::{Surroundings, limit_of};
 use crate::result::{CheckResult, CheckVerdict, ReductionUse};
 use crate::shared::SharedExpansions;
-use crate::shortest::{self, Length};
-use crate::space::{Counts, Node, flags};
+use crate::space::{Node, flags};
 use crate::steering::{Steering, SteeringTables};
 use crate::sticky::{StickyReducer, sticky_transitions};
 use crate::walk::{Emptiness, Walk};
@@ -119,17 +118,17 @@ pub(crate) struct Reductions {
 /// What the threads of one walk share.
 pub(crate) struct Setting<'f> {
     pub(crate) watcher: Watcher<'f>,
-    reductions: &'f Reductions,
-    store: &'f Store,
-    bounds: Bounds<'f>,
+    pub(crate) reductions: &'f Reductions,
+    pub(crate) store: &'f Store,
+    pub(crate) bounds: Bounds<'f>,
 }
 
 /// What keeps the walks of one check within limits.
 #[derive(Clone, Copy)]
-struct Bounds<'f> {
-    memory: &'f Arc<MemoryBudget>,
-    started: Instant,
-    gate: Option<&'f Gate>,
+pub(crate) struct Bounds<'f> {
+    pub(crate) memory: &'f Arc<MemoryBudget>,
+    pub(crate) started: Instant,
+    pub(crate) gate: Option<&'f Gate>,
 }
 
 /// States of the system that are expanded wherever they occur, in which walk, and whether it has
@@ -140,10 +139,6 @@ pub(crate) struct Everywhere<'f> {
     walks: u32,
     has_grown: bool,
 }
-
-/// A short counterexample is looked for among this part of as many nodes as the search has entered: each
-/// costs twice as much, with its edges kept.
-const NEAR_PART: u64 = 4;
 
 /// So many walks may fail to find out which states to expand wherever they occur; then all
 /// are.
@@ -781,115 +776,5 @@ impl<'a> Check<'a> {
                 self.report(&mut product, setting, &region, result)
             }
         }
-    }
-
-    /// The property is violated: finds a counterexample.
-    fn report(
-        &self,
-        product: &mut Product<'_>,
-        setting: &Setting<'_>,
-        region: &Region<'_>,
-        result: &mut CheckResult,
-    ) -> Result<(), SearchError> {
-        result.verdict = CheckVerdict::Violated;
-        self.shorten(setting, Length::UNKNOWN, result)?;
-        if result.counterexample.is_some() {
-            return Ok(());
-        }
-        // Without time or memory for it the violation is real all the same.
-        let Ok((lasso, reached)) = lasso::find(product, region) else {
-            return Ok(());
-        };
-        result.counterexample = self.confirmed(product, &lasso)?;
-        let length = result.counterexample.as_ref().map(Counterexample::length);
-        // No way into the component is shorter, but there may be a shorter way round.
-        let nodes = self.near(&result.counts);
-        if let Some(known) = length.filter(|known| known.cycle > 1 && reached <= nodes) {
-            product.forget_observer();
-            let admits = |node, known| region.admits(node, known);
-            let found = shortest::shorter(product, region.all, known, nodes, &admits);
-            self.take_shorter(product, found, result)?;
-        }
-        Ok(())
-    }
-
-    /// Among how many nodes a short counterexample is looked for.
-    fn near(&self, counts: &Counts) -> usize {
-        let part = (counts.states / NEAR_PART).max(*self.near.start());
-        part.min(*self.near.end()) as usize
-    }
-
-    /// Looks for a short counterexample around the start of the whole product, with the automaton as it
-    /// came, so that what is shown does not depend on how the violation was found.
-    pub(crate) fn shorten(
-        &self,
-        setting: &Setting<'_>,
-        known: Length,
-        result: &mut CheckResult,
-    ) -> Result<(), SearchError> {
-        let store = Store::new(setting.store.width(), &self.store, setting.bounds.memory);
-        let Ok(store) = store else { return Ok(()) };
-        let automaton = self.property.automaton();
-        let sets = automaton.acceptance_sets();
-        let fair = match self.weak_fairness {
-            true => Some(Fair::new(self.system, sets, Emptiness::Components)?),
-            false => None,
-        };
-        let whole = Setting {
-            watcher: Watcher {
-                automaton,
-                starts: &[automaton.initial()],
-                fair: fair.as_ref(),
-                ..setting.watcher
-            },
-            reductions: &Reductions::default(),
-            store: &store,
-            bounds: Bounds {
-                gate: None,
-                started: Instant::now(),
-                ..setting.bounds
-            },
-        };
-        let all = whole.watcher.all_marks();
-        let mut product = self.product(&whole, None);
-        product.forget_observer();
-        let nodes = self.near(&result.counts);
-        let found = shortest::shorter(&mut product, all, known, nodes, &|_, _| true);
-        self.take_shorter(&mut product, found, result)
-    }
-
-    /// The counterexample, unless there is no time for it.
-    fn confirmed(
-        &self,
-        product: &mut Product<'_>,
-        nodes: &NodeLasso,
-    ) -> Result<Option<Counterexample>, SearchError> {
-        let Ok((states, cycle_start)) = lasso::system_states(product, nodes) else {
-            return Ok(None);
-        };
-        let system = self.replay.unwrap_or(self.system);
-        let fair = self.weak_fairness;
-        match lasso::confirm(system, self.property, fair, states, cycle_start) {
-            Ok(confirmed) => Ok(Some(confirmed)),
-            Err(SearchError::GaveUp(_)) => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Takes a lasso for the counterexample if it is shorter.
-    fn take_shorter(
-        &self,
-        product: &mut Product<'_>,
-        lasso: Option<NodeLasso>,
-        result: &mut CheckResult,
-    ) -> Result<(), SearchError> {
-        let Some(lasso) = lasso else { return Ok(()) };
-        let known = result.counterexample.as_ref().map(Counterexample::length);
-        let found = self.confirmed(product, &lasso)?;
-        if let Some(found) = found.filter(|found| known.is_none_or(|known| found.length() < known))
-        {
-            result.counterexample = Some(found);
-        }
-        Ok(())
     }
 }
