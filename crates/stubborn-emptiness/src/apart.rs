@@ -7,7 +7,7 @@ use stubborn_search::{Distributed, Limit, SearchError};
 use stubborn_store::{Store, StoreError, StoreKind, StoreOptions};
 use stubborn_system::FieldKind;
 
-use crate::check::{Check, FEWEST_SEARCHED, MOST_SEARCHED, Setting};
+use crate::check::{Check, Setting};
 use crate::lasso;
 use crate::owcty::{Owcty, Stop, topic};
 use crate::pulse::limit_of;
@@ -95,8 +95,7 @@ impl Check<'_> {
             Ok(found) => {
                 let known = found.length();
                 result.counterexample = Some(found);
-                let nodes = (result.counts.states as usize).clamp(FEWEST_SEARCHED, MOST_SEARCHED);
-                self.shorten(setting, known, nodes, result).map(|_| ())
+                self.shorten(setting, known, result)
             }
             Err(SearchError::GaveUp(_)) => Ok(()),
             Err(error) => Err(error),

@@ -1,6 +1,6 @@
 //! One check of one property: the product, the walk, the verdict.
 
-use std::cell::RefCell;
+use std::ops::RangeInclusive;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -18,7 +18,7 @@ use stubborn_system::{BitSet, LabelId, Reducer, Reduction, Relations, Spent, Sys
 use crate::fairness::Fair;
 use crate::gate::Gate;
 use crate::kept::{self, Begun, CheckKeeper};
-use crate::lasso::{self, Counterexample, NodeLasso, Region};
+use crate::lasso::Region;
 use crate::parallel::cndfs::NestedWorker;
 use crate::parallel::components::{ComponentWorker, Sets};
 use crate::parallel::union_find::MOST_WORKERS;
@@ -32,8 +32,7 @@ use crate::proviso::CycleProviso;
 use crate::pulse::{Surroundings, limit_of};
 use crate::result::{CheckResult, CheckVerdict, ReductionUse};
 use crate::shared::SharedExpansions;
-use crate::shortest::{self, Length};
-use crate::space::{Node, Space, flags};
+use crate::space::{Node, flags};
 use crate::steering::{Steering, SteeringTables};
 use crate::sticky::{StickyReducer, sticky_transitions};
 use crate::walk::{Emptiness, Walk};
@@ -70,6 +69,10 @@ pub struct Check<'a> {
     /// that, one thread that looks for [components](Emptiness::Components) explores those through
     /// which no accepting cycle can go some at a time: that is faster.
     pub depth_first: u64,
+    /// A short counterexample is looked for among the nodes nearest to the start of the product: a part
+    /// of as many as the search has entered, so that it does not cost more than that, but within these
+    /// bounds.
+    pub near: RangeInclusive<u64>,
     /// How many threads search; [`Emptiness`] says how. At most [`Check::MOST_THREADS`].
     pub threads: usize,
     /// The processes that share the product, if there are several: all of them must run the same
@@ -115,17 +118,17 @@ pub(crate) struct Reductions {
 /// What the threads of one walk share.
 pub(crate) struct Setting<'f> {
     pub(crate) watcher: Watcher<'f>,
-    reductions: &'f Reductions,
-    store: &'f Store,
-    bounds: Bounds<'f>,
+    pub(crate) reductions: &'f Reductions,
+    pub(crate) store: &'f Store,
+    pub(crate) bounds: Bounds<'f>,
 }
 
 /// What keeps the walks of one check within limits.
 #[derive(Clone, Copy)]
-struct Bounds<'f> {
-    memory: &'f Arc<MemoryBudget>,
-    started: Instant,
-    gate: Option<&'f Gate>,
+pub(crate) struct Bounds<'f> {
+    pub(crate) memory: &'f Arc<MemoryBudget>,
+    pub(crate) started: Instant,
+    pub(crate) gate: Option<&'f Gate>,
 }
 
 /// States of the system that are expanded wherever they occur, in which walk, and whether it has
@@ -136,11 +139,6 @@ pub(crate) struct Everywhere<'f> {
     walks: u32,
     has_grown: bool,
 }
-
-/// A short counterexample is looked for among at least so many nodes of the product...
-pub(crate) const FEWEST_SEARCHED: usize = 20_000;
-/// ... and at most so many.
-pub(crate) const MOST_SEARCHED: usize = 500_000;
 
 /// So many walks may fail to find out which states to expand wherever they occur; then all
 /// are.
@@ -170,6 +168,7 @@ impl<'a> Check<'a> {
             finite_runs: FiniteRuns::default(),
             weak_fairness: false,
             depth_first: 100_000,
+            near: 20_000..=500_000,
             threads: 1,
             cluster: None,
             store: StoreOptions::default(),
@@ -694,19 +693,14 @@ impl<'a> Check<'a> {
             Err(limit) => result.verdict = CheckVerdict::Unknown(limit),
             Ok(true) => {
                 let (inside, open) = walk.into_regions();
-                // The way there leads over loose nodes, too.
-                let flags_of = product
-                    .tells_loose_nodes()
-                    .then(|| self.product(setting, None));
-                let flags_of = RefCell::new(flags_of);
-                let was_left = |node| {
-                    let mut product = flags_of.borrow_mut();
-                    let flags = product.as_mut().map_or(0, |product| product.flags(node));
-                    flags & flags::DEAD != 0
-                };
                 let region = Region {
                     inside: &|node| inside.contains(&node),
-                    open: &|node| open.contains(&node) || was_left(node),
+                    open: &|node| open.contains(&node),
+                    // The way there leads over loose nodes, too.
+                    left: match product.tells_loose_nodes() {
+                        true => flags::DEAD,
+                        false => 0,
+                    },
                     all,
                 };
                 self.report(&mut product, setting, &region, result)?;
@@ -761,13 +755,11 @@ impl<'a> Check<'a> {
         match (self.emptiness, lasso.cycle.first()) {
             (Emptiness::Components, Some(first)) => {
                 sets.close_cycles();
-                // The way there may lead over nodes that were forgotten since.
-                let flags_of = RefCell::new(self.product(setting, None));
-                let was_left =
-                    |node| flags_of.borrow_mut().flags(node) & parallel::flags::LEFT != 0;
                 let region = Region {
                     inside: &|node| sets.are_together(node, *first),
-                    open: &|node| sets.contains(node) || was_left(node),
+                    open: &|node| sets.contains(node),
+                    // The way there may lead over nodes that were forgotten since.
+                    left: parallel::flags::LEFT,
                     all,
                 };
                 self.report(&mut product, setting, &region, result)
@@ -778,121 +770,11 @@ impl<'a> Check<'a> {
                 let region = Region {
                     inside: &|node| cycle.contains(&node),
                     open: &|node| cycle.contains(&node) || stem.contains(&node),
+                    left: 0,
                     all,
                 };
                 self.report(&mut product, setting, &region, result)
             }
         }
-    }
-
-    /// The property is violated: finds a counterexample.
-    fn report(
-        &self,
-        product: &mut Product<'_>,
-        setting: &Setting<'_>,
-        region: &Region<'_>,
-        result: &mut CheckResult,
-    ) -> Result<(), SearchError> {
-        result.verdict = CheckVerdict::Violated;
-        // Without time or memory for it the violation is real all the same.
-        let Ok(nodes) = lasso::find(product, region) else {
-            return Ok(());
-        };
-        result.counterexample = self.confirmed(product, &nodes)?;
-        let Some(first) = &result.counterexample else {
-            return Ok(());
-        };
-        let known = first.length();
-        product.forget_observer();
-        let nodes = (result.counts.states as usize).clamp(FEWEST_SEARCHED, MOST_SEARCHED);
-        let is_shortest = self.shorten(setting, known, nodes, result)?;
-        let length = result.counterexample.as_ref().map(Counterexample::length);
-        if let (false, Some(known)) = (is_shortest, length) {
-            // What the search saw on its way is less than the whole.
-            let open = region.open;
-            let found = shortest::shorter(product, region.all, known, nodes, open);
-            if let Ok(found) = found {
-                self.take_shorter(product, found.lasso, result)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Looks for a shorter counterexample in the whole product, with the automaton as it came, so
-    /// that what is shown does not depend on how it was found. Says whether there is certainly no
-    /// shorter one.
-    pub(crate) fn shorten(
-        &self,
-        setting: &Setting<'_>,
-        known: Length,
-        nodes: usize,
-        result: &mut CheckResult,
-    ) -> Result<bool, SearchError> {
-        let store = Store::new(setting.store.width(), &self.store, setting.bounds.memory);
-        let Ok(store) = store else { return Ok(false) };
-        let automaton = self.property.automaton();
-        let sets = automaton.acceptance_sets();
-        let fair = match self.weak_fairness {
-            true => Some(Fair::new(self.system, sets, Emptiness::Components)?),
-            false => None,
-        };
-        let whole = Setting {
-            watcher: Watcher {
-                automaton,
-                starts: &[automaton.initial()],
-                fair: fair.as_ref(),
-                ..setting.watcher
-            },
-            reductions: &Reductions::default(),
-            store: &store,
-            bounds: Bounds {
-                gate: None,
-                started: Instant::now(),
-                ..setting.bounds
-            },
-        };
-        let all = whole.watcher.all_marks();
-        let mut product = self.product(&whole, None);
-        product.forget_observer();
-        let Ok(found) = shortest::shorter(&mut product, all, known, nodes, &|_| true) else {
-            return Ok(false);
-        };
-        self.take_shorter(&mut product, found.lasso, result)?;
-        Ok(found.is_shortest)
-    }
-
-    /// The counterexample, unless there is no time for it.
-    fn confirmed(
-        &self,
-        product: &mut Product<'_>,
-        nodes: &NodeLasso,
-    ) -> Result<Option<Counterexample>, SearchError> {
-        let Ok((states, cycle_start)) = lasso::system_states(product, nodes) else {
-            return Ok(None);
-        };
-        let system = self.replay.unwrap_or(self.system);
-        let fair = self.weak_fairness;
-        match lasso::confirm(system, self.property, fair, states, cycle_start) {
-            Ok(confirmed) => Ok(Some(confirmed)),
-            Err(SearchError::GaveUp(_)) => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Takes a lasso for the counterexample if it is shorter.
-    fn take_shorter(
-        &self,
-        product: &mut Product<'_>,
-        lasso: Option<NodeLasso>,
-        result: &mut CheckResult,
-    ) -> Result<(), SearchError> {
-        let Some(lasso) = lasso else { return Ok(()) };
-        let known = result.counterexample.as_ref().map(Counterexample::length);
-        let found = self.confirmed(product, &lasso)?;
-        if let Some(found) = found.filter(|found| known.is_none_or(|known| found.length() < known))
-        {
-            result.counterexample = Some(found);
-        }
-        Ok(())
     }
 }

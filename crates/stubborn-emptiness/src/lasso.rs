@@ -1,13 +1,12 @@
 //! From an accepting component to a counterexample that a person can follow.
 //!
-//! A search only knows that some open component has all marks. First of all, a shortest way into it, and
-//! in it a short cycle that collects the marks one after the other, are found by
-//! breadth-first searches among the nodes of open components, with all edges of the product
-//! instead of the reduced ones: every one of them is a step of the system. Then [others](crate::shortest)
-//! look for a shorter one. The result is
-//! replayed on the system, step by step, by an executor of its own, and the word that its
-//! labels spell is checked against the property; what does not pass is no counterexample but
-//! a bug, and reported as such.
+//! A search only knows that some open component has all marks. Where no lasso is [near the
+//! start](crate::shortest), a shortest way into that component, and in it a short cycle that collects
+//! the marks one after the other, are found by breadth-first searches among the nodes of open
+//! components, with all edges of the product instead of the reduced ones: every one of them is a step
+//! of the system. The result is replayed on the system, step by step, by an executor of its own, and
+//! the word that its labels spell is checked against the property; what does not pass is no
+//! counterexample but a bug, and reported as such.
 
 use std::collections::hash_map::Entry;
 
@@ -21,7 +20,8 @@ use crate::fairness::is_fair;
 use crate::product::Product;
 use crate::property::Property;
 use crate::shortest::Length;
-use crate::space::{Edge, Node, Space};
+use crate::space::{Edge, Node, Space, flags};
+use crate::walk::ABREAST;
 
 /// A run that violates a property.
 #[derive(Clone, Debug)]
@@ -73,6 +73,9 @@ impl NodeLasso {
     }
 }
 
+/// Of a start: it was reached from no other node.
+const NOWHERE: usize = usize::MAX;
+
 /// Where a search came from.
 type Parents = RapidHashMap<Node, Node>;
 
@@ -80,56 +83,106 @@ type Parents = RapidHashMap<Node, Node>;
 pub(crate) struct Region<'r> {
     /// The nodes of an accepting component, or enough of them.
     pub(crate) inside: &'r dyn Fn(Node) -> bool,
-    /// Nodes among which there is a way into it.
+    /// Nodes among which there is a way into it...
     pub(crate) open: &'r dyn Fn(Node) -> bool,
+    /// ... together with those that have one of these flags.
+    pub(crate) left: u8,
     /// The marks that the cycle has to collect.
     pub(crate) all: Marks,
 }
 
-/// A lasso through the accepting component of a region.
-pub(crate) fn find(product: &mut Product<'_>, region: &Region<'_>) -> Result<NodeLasso, Limit> {
-    let mut starts = Vec::new();
-    product.initial(&mut starts)?;
-    let mut stem = way_into(product, &starts, region)?;
-    let Some(first) = stem.pop() else {
-        return Ok(NodeLasso::default());
-    };
-    let cycle = cycle_through(product, first, region)?;
-    Ok(NodeLasso { stem, cycle })
+impl Region<'_> {
+    /// Whether the way may lead over a node of which this is [known](crate::space::known).
+    pub(crate) fn admits(&self, node: Node, known: u32) -> bool {
+        known & u32::from(self.left) != 0 || (self.open)(node)
+    }
 }
 
-/// A shortest path from a start to the component, over open nodes.
-fn way_into(
+/// A lasso through the accepting component of a region, and how many nodes were reached on the way
+/// into that.
+pub(crate) fn find(
     product: &mut Product<'_>,
-    starts: &[Node],
     region: &Region<'_>,
-) -> Result<Vec<Node>, Limit> {
-    let mut parents = Parents::default();
-    let mut queue = std::collections::VecDeque::new();
-    for start in starts.iter().filter(|start| (region.open)(**start)) {
-        parents.insert(*start, *start);
-        queue.push_back(*start);
-    }
-    let mut edges: Vec<Edge> = Vec::new();
-    while let Some(node) = queue.pop_front() {
-        product.check_time()?;
-        if (region.inside)(node) {
-            return Ok(path_to(&parents, node));
+) -> Result<(NodeLasso, usize), Limit> {
+    let (mut stem, reached) = way_into(product, region)?;
+    let Some(first) = stem.pop() else {
+        return Ok(Default::default());
+    };
+    let cycle = cycle_through(product, first, region)?;
+    Ok((NodeLasso { stem, cycle }, reached))
+}
+
+/// A shortest path from a start to the component, and how many nodes were reached.
+///
+/// They may be as many as the search has entered. So the store remembers which they are, they are
+/// explored some at a time, and from which of these one was reached is found out for the path alone.
+fn way_into(product: &mut Product<'_>, region: &Region<'_>) -> Result<(Vec<Node>, usize), Limit> {
+    let mut starts = Vec::new();
+    product.initial(&mut starts)?;
+    // In the order in which they are reached, each with the first of those from which it was.
+    let mut reached: Vec<(Node, usize)> = Vec::new();
+    for start in starts {
+        let known = product.set_flags(start, flags::REACHED);
+        if known & flags::REACHED == 0 && region.admits(start, known.into()) {
+            reached.push((start, NOWHERE));
         }
+    }
+    let (mut edges, mut abreast): (Vec<Edge>, Vec<Node>) = Default::default();
+    let (mut next, mut looked_at) = (0, 0);
+    loop {
+        let inside = |(node, _): &(Node, usize)| (region.inside)(*node);
+        if let Some(end) = reached[looked_at..].iter().position(inside) {
+            let path = path_to(product, &reached, looked_at + end)?;
+            return Ok((path, reached.len()));
+        }
+        looked_at = reached.len();
+        let last = reached.len().min(next + ABREAST);
+        if next == last {
+            return Ok(Default::default());
+        }
+        product.check_time()?;
+        abreast.clear();
+        abreast.extend(reached[next..last].iter().map(|(node, _)| *node));
         edges.clear();
-        product.all_edges(node, &mut edges)?;
+        product.all_edges_of_each(&abreast, &mut edges)?;
         for edge in &edges {
-            if (region.open)(edge.to) && !parents.contains_key(&edge.to) {
-                parents.insert(edge.to, node);
-                queue.push_back(edge.to);
+            if edge.known() & u32::from(flags::REACHED) == 0
+                && region.admits(edge.to, edge.known())
+                && product.set_flags(edge.to, flags::REACHED) & flags::REACHED == 0
+            {
+                reached.push((edge.to, next));
             }
         }
+        next = last;
     }
-    Ok(Vec::new())
+}
+
+/// The nodes from a start to the one at `at`, each of which was reached from the first node that leads
+/// to it, from the one noted on.
+fn path_to(
+    product: &mut Product<'_>,
+    reached: &[(Node, usize)],
+    at: usize,
+) -> Result<Vec<Node>, Limit> {
+    let (mut node, mut from) = reached[at];
+    let mut path = vec![node];
+    let mut edges: Vec<Edge> = Vec::new();
+    while let Some((before, from_before)) = reached.get(from).copied() {
+        edges.clear();
+        product.all_edges(before, &mut edges)?;
+        if edges.iter().any(|edge| edge.to == node) {
+            path.push(before);
+            (node, from) = (before, from_before);
+        } else {
+            from += 1;
+        }
+    }
+    path.reverse();
+    Ok(path)
 }
 
 /// The nodes from the start of a search to `node`.
-fn path_to(parents: &Parents, mut node: Node) -> Vec<Node> {
+fn path_within(parents: &Parents, mut node: Node) -> Vec<Node> {
     let mut path = vec![node];
     while let Some(parent) = parents.get(&node).filter(|parent| **parent != node) {
         node = *parent;
@@ -187,7 +240,7 @@ fn nearest_edge(
         product.all_edges(node, &mut edges)?;
         edges.retain(|edge| (region.inside)(edge.to));
         if let Some(edge) = edges.iter().find(|edge| wanted(edge)) {
-            let mut path = path_to(&parents, node);
+            let mut path = path_within(&parents, node);
             path.push(edge.to);
             path.remove(0);
             return Ok((path, edge.marks));

@@ -57,14 +57,13 @@
 //! | `explore`, `choices` | a system alone, reduced with a cycle proviso |
 //! | `gate`, `kept` | where checks wait that can be continued, and how they are written down |
 //! | `experiments` | the shelf: many provisos at once, provisos that look ahead |
-//! | `lasso`, `shortest` | counterexamples: found again, made short, replayed |
+//! | `report`, `lasso`, `shortest` | counterexamples: found again, made short, replayed |
 //! | `fairness` | runs that neglect no process |
 //! | [`proviso`], `watch`, `sticky` | cycle provisos: their parts, and what they decide |
 //! | [`walk`], `nested` | the depth-first walk and the emptiness checks |
 //! | [`parallel`] | the same by several threads |
 //! | `owcty`, `apart` | the same by several processes |
 //! | [`space`], `product`, `pulse` | what is walked, within which limits |
-//! | `lasso` | counterexamples |
 
 #![forbid(unsafe_code)]
 
@@ -90,6 +89,7 @@ pub mod proviso;
 mod pulse;
 #[cfg(test)]
 mod regressions;
+mod report;
 mod result;
 mod shared;
 mod shortest;

@@ -233,7 +233,16 @@ impl<'a> Product<'a> {
 
     /// Appends all edges of a node.
     pub(crate) fn all_edges(&mut self, node: Node, out: &mut Vec<Edge>) -> Result<(), Limit> {
-        self.edges_of(node, Part::All, out).map(|_| ())
+        self.edges_of_each(&[node], Part::All, out).map(|_| ())
+    }
+
+    /// Appends all edges of one node after the other.
+    pub(crate) fn all_edges_of_each(
+        &mut self,
+        nodes: &[Node],
+        out: &mut Vec<Edge>,
+    ) -> Result<(), Limit> {
+        self.edges_of_each(nodes, Part::All, out).map(|_| ())
     }
 
     /// The words of a node.
@@ -425,11 +434,20 @@ impl<'a> Product<'a> {
         }
     }
 
-    /// Appends edges of a node. Returns true if the classic reduction leaves some out.
-    fn edges_of(&mut self, node: Node, part: Part, out: &mut Vec<Edge>) -> Result<bool, Limit> {
+    /// Appends edges of nodes, all looked up at once, so that one does not wait for the other. Returns
+    /// true if the classic reduction leaves some out.
+    fn edges_of_each(
+        &mut self,
+        nodes: &[Node],
+        part: Part,
+        out: &mut Vec<Edge>,
+    ) -> Result<bool, Limit> {
         self.batch.clear();
         self.noted.clear();
-        let left_out = self.note_edges(node, part, out)?;
+        let mut left_out = false;
+        for node in nodes {
+            left_out |= self.note_edges(*node, part, out)?;
+        }
         self.flush(out)?;
         Ok(left_out)
     }
@@ -595,16 +613,11 @@ impl Space for Product<'_> {
     }
 
     fn kept(&mut self, node: Node, out: &mut Vec<Edge>) -> Result<bool, Limit> {
-        self.edges_of(node, Part::Kept, out)
+        self.edges_of_each(&[node], Part::Kept, out)
     }
 
     fn kept_of_all(&mut self, nodes: &[Node], out: &mut Vec<Edge>) -> Result<(), Limit> {
-        self.batch.clear();
-        self.noted.clear();
-        for node in nodes {
-            self.note_edges(*node, Part::Kept, out)?;
-        }
-        self.flush(out)
+        self.edges_of_each(nodes, Part::Kept, out).map(|_| ())
     }
 
     fn is_loose(&mut self, node: Node) -> Result<bool, Limit> {
@@ -615,7 +628,7 @@ impl Space for Product<'_> {
     }
 
     fn rest(&mut self, node: Node, out: &mut Vec<Edge>) -> Result<(), Limit> {
-        self.edges_of(node, Part::Rest, out).map(|_| ())
+        self.edges_of_each(&[node], Part::Rest, out).map(|_| ())
     }
 
     fn actions(&mut self, node: Node, out: &mut Vec<(u32, bool)>) -> Result<(), Limit> {

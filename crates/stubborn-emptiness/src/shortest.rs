@@ -49,42 +49,47 @@ pub(crate) struct Length {
     pub(crate) cycle: usize,
 }
 
-/// What a search for short lassos came to.
-pub(crate) struct Found {
-    /// A lasso shorter than the one known before, if there is one.
-    pub(crate) lasso: Option<NodeLasso>,
-    /// Whether there is certainly none with fewer steps.
-    pub(crate) is_shortest: bool,
+impl Length {
+    /// Longer than any lasso.
+    pub(crate) const UNKNOWN: Self = Self {
+        steps: usize::MAX,
+        cycle: usize::MAX,
+    };
 }
 
-/// Looks for a lasso that collects all marks and is shorter than `known`, among at most `nodes`
-/// nodes for which `admits` holds.
-///
-/// # Errors
-/// Where a limit is reached.
+/// Which nodes are looked at, by what is [known](crate::space::known) of them.
+pub(crate) type Admits<'a> = &'a dyn Fn(Node, u32) -> bool;
+
+/// A lasso that collects all marks and is shorter than `known`, if there is one among the first
+/// `nodes` nodes that are admitted; the shortest of these as far as there is time to look.
 pub(crate) fn shorter(
     product: &mut Product<'_>,
     all: Marks,
     known: Length,
     nodes: usize,
-    admits: &dyn Fn(Node) -> bool,
-) -> Result<Found, Limit> {
+    admits: Admits<'_>,
+) -> Option<NodeLasso> {
     let mut graph = Graph::default();
     let mut starts = Vec::new();
-    product.initial(&mut starts)?;
-    for start in starts.into_iter().filter(|start| admits(*start)) {
-        graph.reach(start, 0, NOWHERE, false);
+    product.initial(&mut starts).ok()?;
+    for start in starts {
+        if admits(start, product.flags(start).into()) {
+            graph.reach(start, 0, NOWHERE, false);
+        }
     }
     let (mut best, mut lasso) = (known, None);
     let mut size = FIRST_GRAPH;
     loop {
-        let radius = graph.grow(product, size.min(nodes), best.steps, admits)?;
-        if let Some((length, found)) = graph.lasso_below(product, all, best)? {
+        let radius = graph.grow(product, size.min(nodes), best.steps, admits);
+        let Ok(radius) = radius else { return lasso };
+        let Ok(found) = graph.lasso_below(product, all, best) else {
+            return lasso;
+        };
+        if let Some((length, found)) = found {
             (best, lasso) = (length, Some(found));
         }
-        let is_shortest = best.steps <= radius + 1;
-        if is_shortest || size >= nodes {
-            return Ok(Found { lasso, is_shortest });
+        if best.steps <= radius + 1 || size >= nodes {
+            return lasso;
         }
         size *= GROWTH;
     }
@@ -152,7 +157,7 @@ impl Graph {
         product: &mut Product<'_>,
         size: usize,
         steps: usize,
-        admits: &dyn Fn(Node) -> bool,
+        admits: Admits<'_>,
     ) -> Result<usize, Limit> {
         let mut found: Vec<Edge> = Vec::new();
         while let Some(number) = self.queue.front().copied() {
@@ -175,7 +180,7 @@ impl Graph {
             self.nodes[number as usize].is_still = is_still;
             // Before its edges are followed: one may lead back to it.
             self.nodes[number as usize].edges = Some((first, first));
-            for edge in found.iter().filter(|edge| admits(edge.to)) {
+            for edge in found.iter().filter(|edge| admits(edge.to, edge.known())) {
                 let to = self.reach(edge.to, distance + u32::from(!is_still), number, is_still);
                 self.edges.push((to, edge.marks));
             }

@@ -72,6 +72,8 @@ pub mod flags {
     pub const DANGEROUS: u8 = 1 << 2;
     /// The second pass of a nested search was here.
     pub const SECOND_PASS: u8 = 1 << 3;
+    /// After the search: the node is known on the way to the accepting cycle.
+    pub const REACHED: u8 = 1 << 4;
 }
 
 /// A graph that is computed while it is walked.

@@ -90,9 +90,9 @@ pub(crate) enum Colour {
 /// A place among the nodes of open components.
 pub(crate) type Place = u32;
 
-/// Loose nodes that are explored at once: their successors make a good batch for a store. The last
-/// ones that were found come first, so that the search goes into depth.
-const ABREAST: usize = 16;
+/// Nodes that are explored at once, where order does not matter: their successors make a good batch
+/// for a store. The last loose ones that were found come first, so that the search goes into depth.
+pub(crate) const ABREAST: usize = 16;
 
 /// Nodes of the path that a node can reach: the deepest two, and a bound for the depth of
 /// the others (-1 if there are none).

@@ -457,7 +457,68 @@ struct Asked {
 
 #[cfg(test)]
 mod tests {
+    use stubborn_ir::{Command, Expr, Model, Program, Statement, Variable};
+    use stubborn_ltl::formula::Formulas;
+    use stubborn_ltl::parser::{AnyName, Syntax, parse};
+
     use super::*;
+    use crate::CheckOptions;
+
+    /// Processes that write words of so many letters, and a property of none of them.
+    fn words(processes: usize, letters: i32) -> (Model, Property) {
+        let mut program = Program::new("words");
+        for process in 0..processes {
+            let name = format!("word{process}");
+            let word = program.variable(Variable::integer(&name, 0, 65_535, 0));
+            let short = program.label(Expr::less(Expr::Var(word), Expr::Const(10_000)));
+            let site = program.out_of_range_site(&name, None);
+            for letter in 1..=letters {
+                let shifted =
+                    (1..letters).fold(Expr::Var(word), |sum, _| Expr::plus(sum, Expr::Var(word)));
+                let longer = Expr::plus(shifted, Expr::Const(letter));
+                program.command(Command {
+                    name: format!("{name}.{letter}"),
+                    guards: vec![short],
+                    body: vec![Statement::assign(word, longer, site)],
+                    ..Command::default()
+                });
+            }
+        }
+        let other = program.variable(Variable::integer("other", 0, 1, 0));
+        let label = program.label(Expr::equal(Expr::Var(other), Expr::Const(0)));
+        let mut formulas = Formulas::new();
+        let (formula, _) = parse(&mut formulas, "[] <> p", Syntax::Spin, &mut AnyName);
+        let formula = formula.expect("a formula");
+        let property = Property::from_formula(formulas, formula, vec![label], &Default::default());
+        let model = Model::new(program).expect("it is small");
+        (model, property.expect("a small automaton"))
+    }
+
+    /// Few states are compared where they tell enough, and more where they do not; real relations are
+    /// not computed for that.
+    #[test]
+    fn a_quick_look_is_as_long_as_it_has_to_be() {
+        // One process that can go ahead of seven others, or of one, and one that is alone.
+        for (processes, letters, is_certain) in [(8, 1, true), (2, 4, false), (1, 4, true)] {
+            let (model, property) = words(processes, letters);
+            let options = CheckOptions::default();
+            let planner = Planner::new(&model, &options);
+            let rough = planner
+                .system
+                .relations_of_strong_sets(RelationLevel::Syntax);
+            let share = |compared: u64| {
+                let share = planner.share(&property, &rough, compared);
+                share.expect("it works").priced()
+            };
+            let (few, many) = (share(FEW_COMPARED), share(COMPARED_STATES));
+            assert_eq!(UNCERTAIN.contains(&few), !is_certain, "{few}");
+            assert!(processes == 1 || few > many, "{few} {many}");
+            let quick = planner.quick_share(&property).expect("it works").priced();
+            let expected = if is_certain { few } else { many };
+            assert_eq!(quick, expected, "{processes} processes");
+            assert!(!planner.knows_relations());
+        }
+    }
 
     #[test]
     fn relations_cost_no_more_than_what_was_done_before_them() {
