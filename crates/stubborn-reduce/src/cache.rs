@@ -9,6 +9,7 @@
 use stubborn_system::{BitSet, Executor};
 
 use crate::question::Question;
+use crate::rows::copy;
 use crate::view::hash_words;
 
 /// Set in a link that leads to a leaf.
@@ -97,8 +98,11 @@ impl Cache {
         }
     }
 
-    fn key(&self, slot: Slot) -> &[u64] {
-        &self.keys[slot.key as usize * self.words..][..self.words]
+    /// Whether a slot is that of a set of enabled transitions. (Word by word: most are few.)
+    #[inline]
+    fn has_key(&self, slot: Slot, enabled: &[u64]) -> bool {
+        let key = &self.keys[slot.key as usize * self.words..][..self.words];
+        key.iter().zip(enabled).all(|(a, b)| a == b)
     }
 
     fn find(&self, hash: u64, enabled: &[u64]) -> Result<usize, usize> {
@@ -110,7 +114,7 @@ impl Cache {
                 return Err(at);
             }
             // (A single word has a hash of its own.)
-            if slot.hash == hash && (self.words == 1 || self.key(slot) == enabled) {
+            if slot.hash == hash && (self.words == 1 || self.has_key(slot, enabled)) {
                 return Ok(at);
             }
             at = (at + 1) & mask;
@@ -160,8 +164,7 @@ impl Cache {
             return Err(Miss { hash });
         }
         let leaf = (link & !(LEAF | WHOLE)) as usize * self.words;
-        let set = &self.leaves[leaf..][..self.words];
-        kept.words_mut().copy_from_slice(set);
+        copy(kept.words_mut(), &self.leaves[leaf..][..self.words]);
         Ok(Hit {
             root,
             leaf: link,

@@ -451,6 +451,11 @@ impl Settings {
             || algorithm.deletes() && self.delete == Delete::Rnd
             || algorithm.is_ample()
     }
+
+    /// Whether sets depend on more than enabled transitions and labels.
+    pub(crate) fn looks_closer(&self) -> bool {
+        self.asks_the_search() || self.looks_at_the_state()
+    }
 }
 
 impl fmt::Display for Settings {

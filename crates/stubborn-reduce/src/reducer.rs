@@ -1,12 +1,12 @@
 //! The reduction that a search uses: tables shared by all threads, a worker for each.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{OnceLock, PoisonError, RwLock};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use stubborn_system::random::mix;
 use stubborn_system::{
-    BitSet, ClosureRows, Expansion, Matrix, Outcome, Reason, Reducer, Reduction, Relations,
-    SetMember, System, TransitionId,
+    BitSet, ClosureRows, Expansion, Matrix, Reason, Reducer, Reduction, Relations, SetMember,
+    System, TransitionId,
 };
 
 use crate::aim::{NeededProviso, Plan};
@@ -23,7 +23,7 @@ use crate::goal::GoalDriven;
 use crate::growth::Policy;
 use crate::inc::Incremental;
 use crate::local::{Dependence, Local};
-use crate::rows::{Rows, put};
+use crate::rows::{Rows, copy, put};
 use crate::tables::{Inverse, Tables};
 use crate::view::{Facts, LABEL_WORK, Source, View};
 
@@ -38,9 +38,12 @@ pub struct StubbornReduction {
     /// Sets that threads tell each other, if there are several: to compute one takes a hundred times
     /// as long as to look it up here, and all threads meet the same ones.
     common: RwLock<Cache>,
-    /// Threads that remember sets.
+    /// Threads that remember sets now.
     remembering: AtomicUsize,
     work: AtomicU64,
+    /// Of workers that are done. A search that pauses has new ones afterwards, and these go on with what
+    /// was remembered.
+    caches: Mutex<Vec<Cache>>,
 }
 
 impl StubbornReduction {
@@ -79,6 +82,7 @@ impl StubbornReduction {
             processes,
             dependence,
             work: AtomicU64::new(0),
+            caches: Mutex::default(),
         })
     }
 
@@ -105,12 +109,17 @@ impl StubbornReduction {
             algorithm: self.algorithm(false),
             facts: Facts::new(&self.tables),
             cache,
+            looks_closer: self.plan.settings.looks_closer(),
             last: Last::Everything,
         }
     }
 
     fn has_several_threads(&self) -> bool {
         self.remembering.load(Ordering::Relaxed) > 1
+    }
+
+    fn caches(&self) -> MutexGuard<'_, Vec<Cache>> {
+        self.caches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn inverse(&self) -> &Inverse {
@@ -158,11 +167,11 @@ impl StubbornReduction {
 impl Reduction for StubbornReduction {
     fn reducer(&self) -> Box<dyn Reducer + '_> {
         let settings = &self.plan.settings;
-        let remembers =
-            settings.cache && !settings.asks_the_search() && !settings.looks_at_the_state();
+        let remembers = settings.cache && !settings.looks_closer();
         let cache = remembers.then(|| {
             self.remembering.fetch_add(1, Ordering::Relaxed);
-            Cache::new(self.tables.words)
+            let known = self.caches().pop();
+            known.unwrap_or_else(|| Cache::new(self.tables.words))
         });
         Box::new(self.worker(cache))
     }
@@ -229,6 +238,10 @@ impl Drop for Worker<'_> {
     fn drop(&mut self) {
         let work = &self.reduction.work;
         work.fetch_add(self.facts.work, Ordering::Relaxed);
+        if let Some(cache) = self.cache.take() {
+            self.reduction.remembering.fetch_sub(1, Ordering::Relaxed);
+            self.reduction.caches().push(cache);
+        }
     }
 }
 
@@ -237,24 +250,16 @@ struct Worker<'r> {
     algorithm: Box<dyn SetAlgorithm + 'r>,
     facts: Facts,
     cache: Option<Cache>,
+    /// The algorithm looks at more than enabled transitions and labels.
+    looks_closer: bool,
     last: Last,
 }
 
 impl Worker<'_> {
-    /// Notes what is enabled and whatever else the algorithm looks at.
-    fn note(&mut self, expansion: &mut Expansion<'_>) {
+    /// Notes what else the algorithm looks at.
+    #[cold]
+    fn look_closer(&mut self, expansion: &mut Expansion<'_>) {
         let facts = &mut self.facts;
-        facts.enabled.fill(0);
-        facts.enabled_list.clear();
-        let mut last = u32::MAX;
-        for transition in expansion.successors.transitions() {
-            let transition = transition.index() as u32;
-            if transition != last {
-                put(&mut facts.enabled, transition);
-                facts.enabled_list.push(transition);
-                last = transition;
-            }
-        }
         let settings = &self.reduction.plan.settings;
         if settings.asks_the_search() {
             facts.fresh.fill(0);
@@ -271,16 +276,6 @@ impl Worker<'_> {
             facts.state.clear();
             facts.state.extend_from_slice(expansion.state);
         }
-    }
-}
-
-impl Worker<'_> {
-    /// In relations, a transition whose step fails counts as disabled, and nothing is known of
-    /// what would enable it.
-    fn some_step_fails(&self, expansion: &Expansion<'_>) -> bool {
-        let successors = expansion.successors;
-        self.reduction.tables.may_fail
-            && (0..successors.len()).any(|at| successors.outcome(at) != Outcome::FINE)
     }
 }
 
@@ -304,6 +299,7 @@ impl Worker<'_> {
     }
 
     fn compute(&mut self, expansion: &mut Expansion<'_>, kept: &mut BitSet) {
+        kept.clear();
         self.facts.infer(&self.reduction.tables);
         let mut view = View {
             tables: &self.reduction.tables,
@@ -316,20 +312,26 @@ impl Worker<'_> {
 
 impl Reducer for Worker<'_> {
     fn reduce(&mut self, expansion: &mut Expansion<'_>, kept: &mut BitSet) -> bool {
-        kept.clear();
-        self.note(expansion);
-        let count = self.facts.enabled_list.len();
+        let (tables, successors) = (&self.reduction.tables, expansion.successors);
         let may_be_empty = self.reduction.plan.settings.algorithm == Algorithm::Goal;
-        if count == 0 || count == 1 && !may_be_empty || self.some_step_fails(expansion) {
+        if !(self.facts).note_enabled(tables, successors, may_be_empty) {
             self.last = Last::Everything;
-            kept.words_mut().copy_from_slice(&self.facts.enabled);
+            copy(kept.words_mut(), &self.facts.enabled);
             return false;
+        }
+        if self.looks_closer {
+            self.look_closer(expansion);
         }
         let mut miss = None;
         if let Some(cache) = &self.cache {
-            let questions = &self.reduction.tables.questions;
             let (state, executor) = (expansion.state, &mut *expansion.executor);
-            match cache.look_up(&self.facts.enabled, questions, state, executor, kept) {
+            match cache.look_up(
+                &self.facts.enabled,
+                &tables.questions,
+                state,
+                executor,
+                kept,
+            ) {
                 Ok(hit) => {
                     self.facts.work += LABEL_WORK * u64::from(hit.asked);
                     self.last = Last::Remembered(hit);

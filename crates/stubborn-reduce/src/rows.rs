@@ -149,6 +149,26 @@ pub(crate) fn take(bits: &mut [u64], index: u32) {
     bits[index as usize / 64] &= !(1 << (index % 64));
 }
 
+/// Clears all bits. Few words are not worth a call, here and in [`copy`].
+#[inline]
+pub(crate) fn clear(bits: &mut [u64]) {
+    match bits {
+        [a] => *a = 0,
+        [a, b] => (*a, *b) = (0, 0),
+        more => more.fill(0),
+    }
+}
+
+/// Sets the bits that are set in `from`, and no others.
+#[inline]
+pub(crate) fn copy(into: &mut [u64], from: &[u64]) {
+    match (into, from) {
+        ([a], [x]) => *a = *x,
+        ([a, b], [x, y]) => (*a, *b) = (*x, *y),
+        (into, from) => into.copy_from_slice(from),
+    }
+}
+
 /// Sets the bits that are set in `from`.
 #[inline]
 pub(crate) fn or(into: &mut [u64], from: &[u64]) {

@@ -13,13 +13,13 @@
 //! and so on until nothing changes. If a key transition is wanted, every enabled transition
 //! that may be one is tried as the start, and the smallest set kept.
 
-use stubborn_system::{BitSet, Expansion, LabelId, Outcome, Reason, Relations, System};
+use stubborn_system::{BitSet, Expansion, LabelId, Reason, Relations, System};
 
 use crate::aim::{Aim, Plan};
 use crate::cache::Cache;
 use crate::config::{Algorithm, Config, ConfigError};
 use crate::growth::{Growth, Policy};
-use crate::rows::put;
+use crate::rows::{copy, put};
 use crate::tables::Tables;
 use crate::view::{Facts, Source, View};
 
@@ -149,14 +149,11 @@ impl SteeredReducer<'_> {
         expansion: &mut Expansion<'_>,
         kept: &mut BitSet,
     ) -> bool {
-        kept.clear();
-        let enabled = self.note_enabled(expansion);
         let tables = &self.reduction.tables;
+        let may_be_empty = steering.key_outside.is_none();
         let successors = expansion.successors;
-        let fails = tables.may_fail
-            && (0..successors.len()).any(|at| successors.outcome(at) != Outcome::FINE);
-        if enabled == 0 || enabled == 1 && steering.key_outside.is_some() || fails {
-            kept.words_mut().copy_from_slice(&self.facts.enabled);
+        if !(self.facts).note_enabled(tables, successors, may_be_empty) {
+            copy(kept.words_mut(), &self.facts.enabled);
             return false;
         }
         if self.caches.len() <= number {
@@ -175,6 +172,7 @@ impl SteeredReducer<'_> {
             Ok(hit) => return hit.leaves_out,
             Err(miss) => miss,
         };
+        kept.clear();
         self.facts.infer(tables);
         let mut view = View {
             tables,
@@ -198,19 +196,6 @@ impl SteeredReducer<'_> {
             cache.insert(miss, &self.facts.enabled, &self.facts.log, kept);
         }
         kept.words() != self.facts.enabled
-    }
-
-    /// Notes what is enabled, and returns how many that are.
-    fn note_enabled(&mut self, expansion: &Expansion<'_>) -> usize {
-        let facts = &mut self.facts;
-        facts.enabled.fill(0);
-        facts.enabled_list.clear();
-        for transition in expansion.enabled() {
-            let transition = transition.index() as u32;
-            put(&mut facts.enabled, transition);
-            facts.enabled_list.push(transition);
-        }
-        facts.enabled_list.len()
     }
 }
 

@@ -5,10 +5,10 @@
 //! questions are logged: set and log are a function of the enabled transitions and the
 //! answers, which is what the [cache](crate::cache) and explanations build on.
 
-use stubborn_system::Executor;
 use stubborn_system::random::mix;
+use stubborn_system::{Executor, Successors};
 
-use crate::rows::{has, or, put};
+use crate::rows::{clear, has, ones_of, or, put};
 use crate::tables::{EnablingSet, Tables};
 
 /// Up to this many words of labels, facts about labels are inferred from others; beyond,
@@ -23,7 +23,7 @@ pub(crate) const LABEL_WORK: u64 = 16;
 pub(crate) struct Facts {
     /// Enabled transitions as bits.
     pub(crate) enabled: Vec<u64>,
-    /// Enabled transitions in increasing order.
+    /// Enabled transitions in increasing order; since the last call of [`infer`](Self::infer).
     pub(crate) enabled_list: Vec<u32>,
     /// Enabled transitions that lead to a state the search has not seen, as bits.
     pub(crate) fresh: Vec<u64>,
@@ -56,8 +56,32 @@ impl Facts {
         }
     }
 
-    /// Forgets all labels, then infers what enabled transitions say about them.
+    /// Notes what is enabled; true if there is something to choose. With at most one transition there is
+    /// not, unless a set `may_be_empty`. In relations, a transition whose step fails counts as disabled,
+    /// and nothing is known of what would enable it: then there is nothing to choose, either.
+    #[inline]
+    pub(crate) fn note_enabled(
+        &mut self,
+        tables: &Tables,
+        successors: &Successors,
+        may_be_empty: bool,
+    ) -> bool {
+        clear(&mut self.enabled);
+        let transitions = successors.transitions();
+        for transition in transitions {
+            put(&mut self.enabled, transition.index() as u32);
+        }
+        // (They are in increasing order.)
+        let is_alone = transitions.first() == transitions.last();
+        !transitions.is_empty()
+            && (may_be_empty || !is_alone)
+            && (!tables.may_fail || successors.all_fine())
+    }
+
+    /// Lists what is enabled, forgets all labels, then infers what enabled transitions say about them.
     pub(crate) fn infer(&mut self, tables: &Tables) {
+        self.enabled_list.clear();
+        self.enabled_list.extend(ones_of(&self.enabled));
         self.known.fill(0);
         self.truth.fill(0);
         self.log.clear();

@@ -10,7 +10,9 @@ use stubborn_ir::Model;
 use stubborn_reduce::validate::explore::{Explored, explore};
 use stubborn_reduce::validate::{Limits, validate};
 use stubborn_reduce::{Aim, Algorithm, Choice, Config, NeededProviso, Plan, StubbornReduction};
-use stubborn_system::{RelationLevel, Relations, System};
+use stubborn_system::{
+    BitSet, Expansion, Reducer, Reduction, RelationLevel, Relations, Successors, System,
+};
 
 fn reduced(model: &Model, config: &Config) -> Explored {
     let relations = Relations::from_sets(model.structure());
@@ -85,4 +87,41 @@ fn all_algorithms_are_valid_at_one_table() {
         assert!(report.is_clean(), "{algorithm}: {:?}", report.violations);
         assert!(report.exhaustive);
     }
+}
+
+/// What a worker remembers is there for those that come after it, and they choose what one that remembers
+/// nothing does.
+#[test]
+fn the_next_worker_goes_on_with_what_was_remembered() {
+    let model = banquet(2, 3);
+    let relations = Relations::from_sets(model.structure());
+    let states = explore(&model, None, NeededProviso::None, &[], 500);
+    let plan = Plan::new(&Config::new(Algorithm::Beam), Aim::Deadlocks).expect("a plan");
+    let reduction = StubbornReduction::new(&model, &relations, plan).expect("a reduction");
+    let choose = |mut reducer: Box<dyn Reducer + '_>| -> (Vec<BitSet>, u64) {
+        let mut executor = model.executor();
+        let mut successors = Successors::new(model.layout().words());
+        let before = reduction.work();
+        let sets = states.states.iter().map(|state| {
+            successors.clear();
+            executor.successors(state, &mut successors);
+            let mut kept = BitSet::new(model.structure().transitions.len());
+            let mut expansion = Expansion {
+                state,
+                executor: executor.as_mut(),
+                successors: &successors,
+                is_known: None,
+            };
+            reducer.reduce(&mut expansion, &mut kept);
+            kept
+        });
+        let sets = sets.collect();
+        drop(reducer);
+        (sets, reduction.work() - before)
+    };
+    let (computed, _) = choose(reduction.forgetful_reducer());
+    let (first, much) = choose(reduction.reducer());
+    let (second, little) = choose(reduction.reducer());
+    assert!(computed == first && first == second);
+    assert!(little < much, "{little} {much}");
 }

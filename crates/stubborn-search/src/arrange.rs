@@ -29,6 +29,8 @@ pub(crate) struct Look {
     takes_all: bool,
     /// Nodes of the tree for each state, at least.
     nodes: f64,
+    /// What a reduction may have done for each state, at most: starting again, it chooses the sets again.
+    pub(crate) work: u64,
     /// It is worth starting again if there are fewer values by this factor, and not more nodes to
     /// look up by [`MORE_NODES`].
     fewer_values: f64,
@@ -44,6 +46,7 @@ pub(crate) const LOOKS: [Look; 2] = [
         steps: 32,
         takes_all: true,
         nodes: 0.0,
+        work: u64::MAX,
         fewer_values: 0.7,
         fewer_of_both: 0.7,
     },
@@ -53,6 +56,7 @@ pub(crate) const LOOKS: [Look; 2] = [
         steps: 8,
         takes_all: false,
         nodes: 0.25,
+        work: 500,
         fewer_values: 0.3,
         fewer_of_both: 0.6,
     },

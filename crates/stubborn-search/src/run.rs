@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use stubborn_store::{Leaves, MemoryBudget, Store, StoreError, StoreOptions};
-use stubborn_system::Spent;
+use stubborn_system::{Reduction, Spent};
 
 use crate::arrange::{LOOKS, Look, better_tree};
 use crate::config::{Limits, Order, Search, SearchError, Target};
@@ -52,12 +52,9 @@ impl Search<'_> {
         let mut exploration = self.begin_with(store, budget);
         // Whoever is shown every state sees each once, and what random walks meet would be learnt.
         let is_watched = self.visitor.is_some() || self.system.learns();
-        exploration.looks = match (is_watched || self.store.leaves.is_some(), self.reduction) {
-            (true, _) => &[],
-            // It takes long to choose so many sets again.
-            (false, Some(_)) => &LOOKS[..1],
-            (false, None) => &LOOKS,
-        };
+        if !is_watched && self.store.leaves.is_none() {
+            exploration.looks = &LOOKS;
+        }
         Ok(exploration)
     }
 
@@ -309,8 +306,11 @@ impl Exploration<'_> {
             if !self.is_waiting() {
                 return;
             }
+            let search = self.parts.search;
+            let work = search.reduction.map_or(0, Reduction::work);
             let store = self.store.as_ref().ok();
-            if let Some(leaves) = store.and_then(|s| better_tree(look, self.parts.search, s)) {
+            let store = store.filter(|_| work / look.states <= look.work);
+            if let Some(leaves) = store.and_then(|s| better_tree(look, search, s)) {
                 self.start_again(Arc::new(leaves));
             }
             self.looks = later;

@@ -458,40 +458,46 @@ impl<'m> Fixpoint<'m> {
             budget: start.budget,
             most_for_one: start.budget / COMMAND_SHARE,
         };
-        fixpoint.index();
+        let all: Vec<usize> = (0..fixpoint.domains.clusters.len()).collect();
+        fixpoint.index(&all);
         fixpoint
     }
 
-    /// Rebuilds what follows from the list of clusters.
-    fn index(&mut self) {
-        let clusters = &self.domains.clusters;
-        for (at, cluster) in clusters.iter().enumerate() {
+    /// Notes what follows from clusters that are new. Who looks at them or writes them begins anew;
+    /// what the other commands were run on stays.
+    fn index(&mut self, new: &[usize]) {
+        let Domains {
+            clusters,
+            cluster_of,
+            ..
+        } = &mut self.domains;
+        self.known.resize_with(clusters.len(), Tuples::default);
+        self.users.resize_with(clusters.len(), Vec::new);
+        let mut is_new = vec![false; clusters.len()];
+        for at in new {
+            let cluster = &clusters[*at];
             for field in &cluster.fields {
-                self.domains.cluster_of[field.index()] = at as u32;
+                cluster_of[field.index()] = *at as u32;
             }
+            let tuples = cluster.tuples.as_deref().unwrap_or(&[]);
+            let tuples = tuples.chunks_exact(cluster.fields.len());
+            self.known[*at] = tuples.map(<[u32]>::to_vec).collect();
+            self.users[*at].clear();
+            is_new[*at] = true;
         }
-        self.known = clusters
-            .iter()
-            .map(|c| {
-                let tuples = c.tuples.as_deref().unwrap_or(&[]);
-                tuples
-                    .chunks_exact(c.fields.len())
-                    .map(<[u32]>::to_vec)
-                    .collect()
-            })
-            .collect();
-        self.users = vec![Vec::new(); clusters.len()];
+        let cluster = |field: &FieldId| cluster_of[field.index()] as usize;
         for (command, support) in self.supports.iter().enumerate() {
-            let touched = support.looked.iter().chain(&support.writes);
-            for cluster in touched.map(|f| self.domains.cluster_of[f.index()] as usize) {
-                if self.users[cluster].last() != Some(&(command as u32)) {
-                    self.users[cluster].push(command as u32);
+            let touched = support.looked.iter().chain(&support.writes).map(cluster);
+            for at in touched.filter(|at| is_new[*at]) {
+                if self.users[at].last() != Some(&(command as u32)) {
+                    self.users[at].push(command as u32);
                 }
+                self.dirty[command] = true;
+                self.seen[command].clear();
             }
         }
-        self.dirty.fill(true);
-        self.seen.iter_mut().for_each(Vec::clear);
-        self.projections.clear();
+        let is_old = |fields: &Vec<FieldId>| !fields.iter().any(|f| is_new[cluster(f)]);
+        self.projections.retain(|fields, _| is_old(fields));
     }
 
     fn run(mut self) -> Domains {
@@ -676,27 +682,28 @@ impl<'m> Fixpoint<'m> {
     fn fall_apart(&mut self, cluster: usize) {
         let Cluster { fields, tuples } = self.domains.clusters[cluster].clone();
         if let [field] = fields[..] {
-            self.open(field);
-        } else {
-            let tuples = tuples.unwrap_or_default();
-            let parts = fields.iter().enumerate().map(|(column, field)| {
-                let mut values: Vec<u32> = tuples
-                    .chunks_exact(fields.len())
-                    .map(|t| t[column])
-                    .collect();
-                values.sort_unstable();
-                values.dedup();
-                Cluster {
-                    fields: vec![*field],
-                    tuples: Some(values),
-                }
-            });
-            // The others keep their numbers: a command goes on with what it found for them.
-            let mut parts: Vec<_> = parts.collect();
-            self.domains.clusters[cluster] = parts.swap_remove(0);
-            self.domains.clusters.extend(parts);
+            return self.open(field);
         }
-        self.index();
+        let tuples = tuples.unwrap_or_default();
+        let parts = fields.iter().enumerate().map(|(column, field)| {
+            let mut values: Vec<u32> = tuples
+                .chunks_exact(fields.len())
+                .map(|t| t[column])
+                .collect();
+            values.sort_unstable();
+            values.dedup();
+            Cluster {
+                fields: vec![*field],
+                tuples: Some(values),
+            }
+        });
+        // The others keep their numbers: a command goes on with what it found for them.
+        let mut parts: Vec<_> = parts.collect();
+        let mut new = vec![cluster];
+        new.extend((self.domains.clusters.len()..).take(parts.len() - 1));
+        self.domains.clusters[cluster] = parts.swap_remove(0);
+        self.domains.clusters.extend(parts);
+        self.index(&new);
     }
 
     fn is_open(&self, field: FieldId) -> bool {
