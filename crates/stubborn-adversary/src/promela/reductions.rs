@@ -228,7 +228,9 @@ impl Plain {
                     name,
                     kind,
                     shortest: property["trace"]["stem"].as_array().map(Vec::len),
-                    is_optional: false,
+                    // Where an analysis finds that no step can fail, nothing is said about it; how much it
+                    // finds depends on what is left out of the program.
+                    is_optional: kind == "error",
                 })
             })
             .collect()
