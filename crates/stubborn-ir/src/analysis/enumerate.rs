@@ -102,6 +102,21 @@ impl Filtered {
     }
 }
 
+/// The words of a state that some fields are in, and which of their bits.
+pub(super) fn words_of(model: &Model, fields: &[FieldId]) -> Vec<(usize, u32)> {
+    let mut words: Vec<(usize, u32)> = Vec::new();
+    let fields = fields.iter().map(|f| model.layout().field(*f));
+    // (A field of one value lies nowhere.)
+    for field in fields.filter(|field| field.bits > 0) {
+        let (word, mask) = (field.word as usize, field.low_mask() << field.shift);
+        match words.iter_mut().find(|(w, _)| *w == word) {
+            Some((_, bits)) => *bits |= mask,
+            None => words.push((word, mask)),
+        }
+    }
+    words
+}
+
 /// Some tuples of a view, as they lie in a state.
 struct Packed {
     /// The words that the fields are in, and which of their bits.
@@ -120,16 +135,7 @@ impl Packed {
         conditions: &[&Condition],
         state: &mut [u32],
     ) -> Self {
-        let mut words: Vec<(usize, u32)> = Vec::new();
-        let fields = view.fields.iter().map(|f| model.layout().field(*f));
-        // (A field of one value lies nowhere.)
-        for field in fields.filter(|field| field.bits > 0) {
-            let (word, mask) = (field.word as usize, field.low_mask() << field.shift);
-            match words.iter_mut().find(|(w, _)| *w == word) {
-                Some((_, bits)) => *bits |= mask,
-                None => words.push((word, mask)),
-            }
-        }
+        let words = words_of(model, &view.fields);
         let (mut bits, mut len) = (Vec::new(), 0);
         let column = |c: &Condition| view.fields.iter().position(|f| *f == c.fields[0]);
         let (by_value, others): (Vec<_>, Vec<_>) =
