@@ -6,9 +6,8 @@
 //! its way down, and what it finds is what the computation would have found. The memory is
 //! bounded: when it is full, everything is forgotten.
 
-use stubborn_system::{BitSet, Executor};
+use stubborn_system::BitSet;
 
-use crate::question::Question;
 use crate::rows::copy;
 use crate::view::hash_words;
 
@@ -121,30 +120,13 @@ impl Cache {
         }
     }
 
-    /// Looks a set up, evaluating labels. On a hit, `kept` is the set.
+    /// Looks a set up, asking whether labels hold. On a hit, `kept` is the set.
     #[inline]
     pub(crate) fn look_up(
         &self,
         enabled: &[u64],
-        questions: &[Question],
-        state: &[u32],
-        executor: &mut dyn Executor,
         kept: &mut BitSet,
-    ) -> Result<Hit, Miss> {
-        let hears = |_, _| ();
-        self.look_up_aloud(enabled, questions, state, executor, kept, hears)
-    }
-
-    /// The same; somebody hears the questions and answers.
-    #[inline]
-    pub(crate) fn look_up_aloud(
-        &self,
-        enabled: &[u64],
-        questions: &[Question],
-        state: &[u32],
-        executor: &mut dyn Executor,
-        kept: &mut BitSet,
-        mut hears: impl FnMut(u32, bool),
+        mut holds: impl FnMut(u32) -> bool,
     ) -> Result<Hit, Miss> {
         let hash = hash_words(enabled);
         let root = match self.find(hash, enabled) {
@@ -155,9 +137,7 @@ impl Cache {
         while link & LEAF == 0 {
             // (Questions are few and stay near; a node may be anywhere, and is small.)
             let node = self.nodes[link as usize];
-            let holds = questions[node.label as usize].holds(state, executor);
-            hears(node.label, holds);
-            link = node.links[usize::from(holds)];
+            link = node.links[usize::from(holds(node.label))];
             asked += 1;
         }
         if link == NOTHING {
@@ -268,8 +248,6 @@ impl Cache {
 
 #[cfg(test)]
 mod tests {
-    use stubborn_system::LabelId;
-
     use super::*;
 
     #[test]
@@ -286,20 +264,6 @@ mod tests {
             }
         }
     }
-    use stubborn_system::{Successors, TransitionId};
-
-    /// Labels are the bits of the first word of a state.
-    struct Bits;
-
-    impl Executor for Bits {
-        fn successors(&mut self, _: &[u32], _: &mut Successors) {}
-
-        fn fire(&mut self, _: &[u32], _: TransitionId, _: &mut Successors) {}
-
-        fn label(&mut self, state: &[u32], label: LabelId) -> bool {
-            state[0] >> label.index() & 1 == 1
-        }
-    }
 
     /// A made-up computation: it asks label 0, then label 1 or 2, and keeps what these say.
     fn compute(state: u32, enabled: u64) -> (Vec<(u32, bool)>, BitSet) {
@@ -313,7 +277,6 @@ mod tests {
 
     #[test]
     fn what_is_remembered_is_what_would_be_computed() {
-        let questions = [0, 1, 2].map(Question::new);
         for limit in [40, 400, 1 << 20] {
             let mut cache = Cache::with_limit(2, limit);
             let mut hits = 0;
@@ -322,7 +285,9 @@ mod tests {
                 let enabled = [0x0101 << (round % 5), round % 3];
                 let (log, expected) = compute(state, enabled[0]);
                 let mut kept = BitSet::new(70);
-                match cache.look_up(&enabled, &questions, &[state], &mut Bits, &mut kept) {
+                // Labels are the bits of a state.
+                let holds = |label: u32| state >> label & 1 == 1;
+                match cache.look_up(&enabled, &mut kept, holds) {
                     Ok(hit) => {
                         hits += 1;
                         assert_eq!(hit.asked as usize, log.len());

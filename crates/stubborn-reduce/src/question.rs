@@ -23,7 +23,7 @@ pub(crate) struct Question {
 
 impl Question {
     /// One that an executor answers.
-    pub(crate) fn new(label: u32) -> Self {
+    fn new(label: u32) -> Self {
         Self {
             truth: [0; 4],
             label,

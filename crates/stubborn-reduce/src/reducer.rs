@@ -277,9 +277,7 @@ impl Worker<'_> {
             facts.state.extend_from_slice(expansion.state);
         }
     }
-}
 
-impl Worker<'_> {
     /// Looks for a set that another thread has computed, and notes how.
     fn is_told_by_others(&mut self, expansion: &mut Expansion<'_>, kept: &mut BitSet) -> bool {
         let reduction = self.reduction;
@@ -292,8 +290,11 @@ impl Worker<'_> {
         facts.log.clear();
         let (state, executor) = (expansion.state, &mut *expansion.executor);
         let log = &mut facts.log;
-        let hears = |label, holds| log.push((label, holds));
-        let found = common.look_up_aloud(&facts.enabled, questions, state, executor, kept, hears);
+        let found = common.look_up(&facts.enabled, kept, |label| {
+            let holds = questions[label as usize].holds(state, executor);
+            log.push((label, holds));
+            holds
+        });
         facts.work += LABEL_WORK * facts.log.len() as u64;
         found.is_ok()
     }
@@ -325,13 +326,8 @@ impl Reducer for Worker<'_> {
         let mut miss = None;
         if let Some(cache) = &self.cache {
             let (state, executor) = (expansion.state, &mut *expansion.executor);
-            match cache.look_up(
-                &self.facts.enabled,
-                &tables.questions,
-                state,
-                executor,
-                kept,
-            ) {
+            let holds = |label| tables.questions[label as usize].holds(state, executor);
+            match cache.look_up(&self.facts.enabled, kept, holds) {
                 Ok(hit) => {
                     self.facts.work += LABEL_WORK * u64::from(hit.asked);
                     self.last = Last::Remembered(hit);

@@ -162,13 +162,8 @@ impl SteeredReducer<'_> {
         let cache =
             self.caches[number].get_or_insert_with(|| Cache::with_limit(tables.words, CACHE_WORDS));
         let (state, executor) = (expansion.state, &mut *expansion.executor);
-        let miss = match cache.look_up(
-            &self.facts.enabled,
-            &tables.questions,
-            state,
-            executor,
-            kept,
-        ) {
+        let holds = |label| tables.questions[label as usize].holds(state, executor);
+        let miss = match cache.look_up(&self.facts.enabled, kept, holds) {
             Ok(hit) => return hit.leaves_out,
             Err(miss) => miss,
         };

@@ -61,22 +61,6 @@ pub(crate) const LOOKS: [Look; 2] = [
         fewer_of_both: 0.6,
     },
 ];
-impl Look {
-    /// Whether to start again for a tree with so many times the values and the nodes to look up of
-    /// one whose halves have this share of the values of the whole.
-    fn is_worth(&self, share: f64, values: f64, nodes: f64) -> bool {
-        // Nodes are dearer where every state has one of its own.
-        let most_nodes = match share > MANY_VALUES {
-            true => MORE_NODES.max(2.0 * share),
-            false => FEWER_NODES,
-        };
-        let fewer_values = match nodes < 1.0 {
-            true => self.fewer_of_both,
-            false => self.fewer_values,
-        };
-        values < fewer_values && nodes < most_nodes
-    }
-}
 
 /// Words of the widest states that are looked at.
 const WIDEST: usize = 64;
@@ -93,6 +77,23 @@ const MANY_VALUES: f64 = 0.03;
 const MORE_NODES: f64 = 1.1;
 /// Or if there are fewer nodes to look up by this one.
 const FEWER_NODES: f64 = 0.8;
+
+impl Look {
+    /// Whether to start again for a tree with so many times the values and the nodes to look up of
+    /// one whose halves have this share of the values of the whole.
+    fn is_worth(&self, share: f64, values: f64, nodes: f64) -> bool {
+        // Nodes are dearer where every state has one of its own.
+        let most_nodes = match share > MANY_VALUES {
+            true => MORE_NODES.max(2.0 * share),
+            false => FEWER_NODES,
+        };
+        let fewer_values = match nodes < 1.0 {
+            true => self.fewer_of_both,
+            false => self.fewer_values,
+        };
+        values < fewer_values && nodes < most_nodes
+    }
+}
 
 /// A better tree for states like those of a store, if there is one.
 pub(crate) fn better_tree(look: &Look, search: &Search<'_>, store: &Store) -> Option<Leaves> {
