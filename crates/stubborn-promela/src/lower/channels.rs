@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use stubborn_diagnostics::Span;
+use stubborn_diagnostics::{Diagnostic, Span};
 use stubborn_ir::{self as ir, ChannelRef};
 use stubborn_system::{ChannelId, FailureKind};
 
@@ -63,6 +63,7 @@ impl Lowering<'_> {
         many: usize,
         ty: &ChannelType,
         single: bool,
+        span: Span,
     ) -> i32 {
         let first = self.channels.list.last().map_or(1, |c| c.number + 1);
         let items: Vec<_> = ty.fields.iter().map(|f| item(self.source, *f)).collect();
@@ -89,9 +90,14 @@ impl Lowering<'_> {
                 slot,
             });
         }
-        if first + many as i32 > 256 {
-            let message = "there are more than 255 channels";
-            self.error("PML091", message, Span::new(0, 1));
+        // Where the last number is used up, and nowhere else.
+        if (..=256).contains(&first) && first + many as i32 > 256 {
+            let message = format!("with `{name}` there are more than 255 channels");
+            let error = Diagnostic::error("PML091", message, span).help(
+                "declare fewer; those of a process type count once for each place that it may have in the list of \
+                 processes, and `run` statements in one `atomic { ... }` have one place each",
+            );
+            self.diagnostics.push(error);
         }
         first
     }

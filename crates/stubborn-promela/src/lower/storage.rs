@@ -227,7 +227,8 @@ impl Lowering<'_> {
             let mut own_channels = None;
             if let LeafInitial::Channel(ty) = &leaf.initial {
                 let many = if leaf.dims.is_empty() { 1 } else { leaf.len() };
-                let first = self.add_channels(place, &name, many, ty, leaf.dims.is_empty());
+                let first =
+                    self.add_channels(place, &name, many, ty, leaf.dims.is_empty(), variable.span);
                 let numbers: Vec<i32> = (0..many).map(|i| first + i as i32).collect();
                 if !self.written.contains(place.map(|p| p.1), at, number) {
                     stores.push(Store::Constant(numbers));

@@ -86,6 +86,10 @@ fn mistakes_have_codes() {
         ("PML062", "byte b = 300; init { skip }".into()),
         ("PML063", body("if :: q?x :: else fi")),
         (
+            "PML091",
+            "chan c[256] = [1] of { byte }; init { skip }".into(),
+        ),
+        (
             "PML099",
             "byte x; active proctype A() { skip } trace { x = 1 }".into(),
         ),
