@@ -24,9 +24,14 @@ use crate::options::ProvisoChoice;
 use crate::reduction::SearchPlan;
 use crate::{CheckError, Planner};
 
-/// States that an unreduced search has before anybody asks: about a second, several times
-/// what it takes to compute relations.
-pub(crate) const FIRST_PAUSE: u64 = 2_000_000;
+/// States that an unreduced search has before anybody asks, at least: to compute relations takes a small part of
+/// the time of these where there are few transitions...
+const FEWEST_STATES: u64 = 500_000;
+/// ... and where there are many, about as long as so many states for each pair: nobody has to wait longer
+/// than for what was done so far...
+const STATES_A_PAIR: u64 = 1;
+/// ... nor for ever.
+pub(crate) const FIRST_PAUSE: u64 = 4_000_000;
 /// How many times more states there are when it is asked again.
 const NEXT_PAUSE: u64 = 2;
 /// Reduction pays if at most this share of the states is left, in all reduced searches together.
@@ -126,6 +131,24 @@ impl Decision {
     }
 }
 
+/// How many states an unreduced search has when it is first asked, if the relations between so many
+/// transitions are not known yet.
+fn first_pause(unknown: u64, fewest: u64) -> u64 {
+    let pairs = unknown.saturating_mul(unknown);
+    pairs.saturating_mul(STATES_A_PAIR).max(fewest)
+}
+
+impl Planner<'_> {
+    /// The same for its system, and within the user's patience.
+    pub(crate) fn first_pause(&self, fewest: u64) -> u64 {
+        let unknown = match self.knows_relations() {
+            true => 0,
+            false => self.system.structure().transitions.len() as u64,
+        };
+        first_pause(unknown, fewest).min(self.options.reduction.patience)
+    }
+}
+
 /// Decides for an unreduced search that waits.
 pub(crate) struct Decider<'m, 'q> {
     planner: &'q Planner<'m>,
@@ -152,7 +175,7 @@ impl<'m, 'q> Decider<'m, 'q> {
             most: planner.options.limits.states.unwrap_or(u64::MAX),
             best: None,
             decision: Decision {
-                next_pause: planner.options.reduction.patience,
+                next_pause: planner.first_pause(FEWEST_STATES),
                 ..Decision::nobodys()
             },
         }
@@ -382,6 +405,15 @@ mod tests {
     use stubborn_system::{BitSet, Expansion, Reducer, SetMember};
 
     use super::*;
+
+    #[test]
+    fn relations_cost_no_more_than_what_was_done_before_them() {
+        assert_eq!(first_pause(0, 50_000), 50_000, "they are known");
+        assert_eq!(first_pause(10, 50_000), 50_000, "there are few");
+        // SPIN's leader election.
+        assert_eq!(first_pause(388, 50_000), 388 * 388);
+        assert_eq!(first_pause(u64::MAX, 50_000), u64::MAX);
+    }
 
     /// Keeps so many of the transitions, and says that each set took so much work.
     struct Dear {

@@ -22,11 +22,7 @@ use crate::keeping::CheckKeeping;
 use crate::options::{Por, TemporalOptions};
 use crate::{CheckError, Planner};
 
-/// A check without reduction is first asked when it has so many states for each pair of
-/// transitions: about as long as it takes to compute their relations, for which nobody has to wait
-/// longer than for what was done so far...
-const STATES_A_PAIR: u64 = 1;
-/// ... but not with fewer states, nor if the relations are known already.
+/// States that a check without reduction has before it is asked, at least.
 const FEWEST_STATES: u64 = 50_000;
 /// A check without reduction tries a reduced one with this part of its states, of which each may cost
 /// three times as much (lamport.5, property 4)...
@@ -179,17 +175,9 @@ impl<'m> Planner<'m> {
         run: &dyn Fn(Check<'_>, bool) -> Result<TemporalRun, CheckError>,
     ) -> Result<TemporalRun, CheckError> {
         let most = self.options.limits.states.unwrap_or(u64::MAX);
-        let transitions = self.system.structure().transitions.len() as u64;
-        let unknown = if self.knows_relations() {
-            0
-        } else {
-            transitions
-        };
         let mut asked = Asked::default();
         let first = match begun {
-            None => first_pause(unknown)
-                .min(self.options.reduction.patience)
-                .min(most),
+            None => self.first_pause(FEWEST_STATES).min(most),
             Some(begun) => {
                 asked.is_unpaid = begun.was_compared();
                 begun.next_pause().min(most)
@@ -435,13 +423,6 @@ impl<'m> Planner<'m> {
     }
 }
 
-/// How many states a check without reduction has when it is first asked, if the relations between
-/// so many transitions are not known yet.
-fn first_pause(transitions: u64) -> u64 {
-    let pairs = transitions.saturating_mul(transitions);
-    pairs.saturating_mul(STATES_A_PAIR).max(FEWEST_STATES)
-}
-
 /// What came out when a check without reduction was asked to wait.
 #[derive(Default)]
 struct Asked {
@@ -518,14 +499,5 @@ mod tests {
             assert_eq!(quick, expected, "{processes} processes");
             assert!(!planner.knows_relations());
         }
-    }
-
-    #[test]
-    fn relations_cost_no_more_than_what_was_done_before_them() {
-        assert_eq!(first_pause(0), FEWEST_STATES, "they are known");
-        assert_eq!(first_pause(10), FEWEST_STATES, "there are few");
-        // SPIN's leader election.
-        assert_eq!(first_pause(388), 388 * 388);
-        assert_eq!(first_pause(u64::MAX), u64::MAX);
     }
 }
