@@ -502,9 +502,10 @@ impl<'m> Fixpoint<'m> {
         // Round by round: a command that runs seldom finds many new tuples at once.
         let (mut before, mut last) = (1, 0);
         while self.dirty.contains(&true) {
-            // A round that took much and would take more than is left if it grew as it did: all that
-            // is learned from the next one is that it is too much.
-            if last > self.budget / LARGE_ROUND && last * last / before > self.budget {
+            // A round that took much, twice as much as the one before, and would take more than is left if
+            // it grew so once more: all that is learned from the next one is that it is too much.
+            let (is_large, doubles) = (last > self.budget / LARGE_ROUND, last >= 2 * before);
+            if is_large && doubles && last * last / before > self.budget {
                 self.budget = 0;
             }
             let left = self.budget;
