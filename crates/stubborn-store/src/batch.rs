@@ -46,7 +46,7 @@ pub(crate) enum Plan {
 
 impl Batch {
     /// The number of vectors after which [`is_full`](Self::is_full) says yes.
-    pub const GOOD_SIZE: usize = 32;
+    pub const GOOD_SIZE: usize = 64;
 
     pub(crate) fn new(width: usize, plan: Plan) -> Self {
         Self {

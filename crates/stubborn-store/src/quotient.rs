@@ -11,8 +11,7 @@
 //! factor is one pass from left to right over old and new memory.
 //!
 //! Layout: the top four bits of the hash choose a segment (tables grow segment
-//! by segment, so the transient is a sixteenth of the table for each thread that
-//! helps), the others the home bucket. A bucket has entries of the low bits of
+//! by segment, and in place), the others the home bucket. A bucket has entries of the low bits of
 //! the hash, 6 bits of displacement and 6 flags. The more homes there are, the
 //! fewer bits tell the keys of one home apart: with 28, twelve entries fit into
 //! a bucket, with 36 ten.
@@ -27,7 +26,7 @@ mod tests;
 use crate::boxed;
 use crate::budget::{MemoryBudget, OutOfMemory};
 use crate::hash::{Permutation, place};
-use crate::region::prefetch;
+use crate::region::{prefetch, prefetch_to_write};
 use crate::sync::{AtomicU8, Ordering};
 use segment::{Bucket, FLAGS, Rows, Segment, either};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -146,7 +145,7 @@ impl QuotientTable {
     ) -> Option<&'t Bucket<ENTRIES, BETWEEN>> {
         let rows = rows_of(&self.segments[(high >> (64 - SEGMENT_BITS)) as usize])?;
         let bucket = &rows.buckets[place(high << SEGMENT_BITS, rows.homes)];
-        prefetch(bucket);
+        prefetch_to_write(bucket);
         Some(bucket)
     }
 
@@ -212,11 +211,14 @@ impl QuotientTable {
         done
     }
 
+    /// Segments that a thread lets grow, one after the other, where there are several threads.
+    const EACH_GROWS: usize = 4;
+
     /// So many keys before its turn a home is looked at for the first time.
-    const SOON: usize = 6;
+    const SOON: usize = 8;
 
     /// Keys that are fetched together.
-    const TOGETHER: usize = 64;
+    const TOGETHER: usize = 128;
 
     /// Finds a hash or adds it; `None` when there is no room within reach.
     fn find_or_add(&self, hash: u64) -> Option<(&AtomicU8, bool)> {
@@ -287,7 +289,12 @@ impl QuotientTable {
         } else {
             threads.max(1)
         };
-        let steps = self.segments.len().div_ceil(threads) as i32;
+        // Whoever waits for a growth, or helps with it, has to be woken: several threads have fewer of them.
+        let together = match threads {
+            1 => 1,
+            _ => Self::EACH_GROWS * threads,
+        };
+        let steps = self.segments.len().div_ceil(together) as i32;
         let step = factor.powf(1.0 / f64::from(steps));
         let least = self.least_entries() as f64;
         // Lookups are best at segments of one kind: if it changes, all of them grow.
@@ -297,33 +304,22 @@ impl QuotientTable {
         smallest.retain(|segment| {
             segment.is_narrow() != is_narrow || segment.entries() as f64 <= least * step.sqrt()
         });
-        let mut groups: Vec<&mut [&mut Segment]> = smallest.chunks_mut(threads).collect();
+        let mut groups: Vec<&mut [&mut Segment]> = smallest.chunks_mut(together).collect();
         let mut wanted = least * step.powi(steps - groups.len() as i32);
         let result = groups.iter_mut().try_for_each(|group| {
             wanted *= step;
-            let larger = |segment: &Segment| {
-                let entries = (wanted as u64).max(segment.entries() + 1);
-                Segment::new(&budget, bits, entries, is_narrow)
-            };
-            // Who maps or unmaps memory keeps all others from getting pages of theirs: all segments that
-            // grow together are mapped before, and given back after, any of them is filled. Otherwise 16
-            // threads were no faster than four.
+            // Who maps memory keeps all others from getting pages of theirs: all segments that grow
+            // together get their room before any of them uses it. Otherwise 16 threads were no faster than
+            // four.
             let grow = |group: &mut [&mut Segment]| {
-                let pairs = group.iter().map(|old| Ok((&**old, Some(larger(old)?))));
-                let mut pairs = pairs.collect::<Result<Vec<_>, OutOfMemory>>()?;
-                each_in_parallel(&mut pairs, threads, |(old, new)| {
-                    if let Some(larger) = new.take() {
-                        *new = Some(old.copied_into(larger, &budget, bits)?);
-                    }
-                    Ok(())
-                })?;
-                let grown: Vec<Option<Segment>> = pairs.into_iter().map(|(_, new)| new).collect();
-                for (old, new) in group.iter_mut().zip(grown) {
-                    if let Some(new) = new {
-                        **old = new;
-                    }
+                for segment in group.iter_mut() {
+                    let entries = (wanted as u64).max(segment.entries() + 1);
+                    segment.reserve(&budget, bits, entries, is_narrow)?;
                 }
-                Ok(())
+                each_in_parallel(group, threads, |segment| {
+                    segment.use_reserve(bits);
+                    Ok(())
+                })
             };
             match grow(group) {
                 // One after the other takes less.

@@ -144,9 +144,15 @@ mod real {
 
         /// Makes the pages be there.
         pub(crate) fn touch(&self) {
+            self.touch_from(0);
+        }
+
+        /// Makes the pages of elements from `first` on be there.
+        pub(crate) fn touch_from(&self, first: usize) {
+            let before = first.min(self.len) * size_of::<T>() / PAGE * PAGE;
             if self.mapped {
-                // SAFETY: `start` and `bytes` describe a live mapping made by `map`.
-                unsafe { system::touch(self.start.cast(), self.bytes) };
+                // SAFETY: this is a part, of whole pages, of a live mapping made by `map`.
+                unsafe { system::touch(self.start.cast().add(before), self.bytes - before) };
             }
         }
 
@@ -389,6 +395,8 @@ impl<T: Zeroed> Region<T> {
 
     pub(crate) fn touch(&self) {}
 
+    pub(crate) fn touch_from(&self, _first: usize) {}
+
     pub(crate) fn extend(&mut self, len: usize) -> Result<(), OutOfMemory> {
         let more = len.saturating_sub(self.elements.len());
         self.budget.reserve(more * size_of::<T>())?;
@@ -425,6 +433,26 @@ pub fn prefetch<T>(element: *const T) {
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(element.cast());
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(loom), not(miri))))]
+    let _ = element;
+}
+
+/// The same for a line that is likely to be written: no other processor has it then. A line that was
+/// fetched to be read and is written afterwards goes to and fro between processors once more, and the
+/// second time nothing hides that.
+#[inline(always)]
+pub(crate) fn prefetch_to_write<T>(element: *const T) {
+    #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
+    // SAFETY: a prefetch has no architectural effect, whatever the address; a processor that does not
+    // know the instruction takes it for one that does nothing. (The intrinsic function becomes the other
+    // prefetch where nobody promises that the processor knows it.)
+    unsafe {
+        std::arch::asm!(
+            "prefetchw [{}]",
+            in(reg) element,
+            options(nostack, preserves_flags, readonly)
+        );
     }
     #[cfg(not(all(target_arch = "x86_64", not(loom), not(miri))))]
     let _ = element;

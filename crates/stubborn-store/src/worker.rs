@@ -33,19 +33,17 @@ struct OwnCount {
 }
 
 impl OwnCount {
-    /// So few threads are not in each other's way.
-    const FEW_THREADS: usize = 4;
     /// So many states are counted exactly all the time.
     const FEW_STATES: u64 = 100_000;
     /// New states of a thread that others need not know of, at most, for each thread.
-    const MOST: u64 = 16;
+    const MOST: u64 = 32;
 
     /// Counts new states; says how many states there are, or 0 if that was not asked.
     #[inline]
     fn add(&mut self, store: &Store, new: u64) -> u64 {
         self.untold += new;
         let threads = store.workers.load(Ordering::Relaxed);
-        let is_exact = threads <= Self::FEW_THREADS as u64 || self.known < Self::FEW_STATES;
+        let is_exact = threads <= 1 || self.known < Self::FEW_STATES;
         if new == 0 || !is_exact && self.untold < Self::MOST * threads {
             return 0;
         }

@@ -4,7 +4,7 @@ use crate::budget::{MemoryBudget, OutOfMemory};
 use crate::hash::place;
 #[cfg(all(target_arch = "x86_64", not(any(loom, miri))))]
 use crate::region::equal_lanes;
-use crate::region::{Region, Zeroed, prefetch};
+use crate::region::{Region, Zeroed, prefetch_to_write};
 use crate::sync::{AtomicU8, AtomicU32, Backoff, Ordering};
 use std::sync::Arc;
 
@@ -145,7 +145,7 @@ impl<const ENTRIES: usize, const BETWEEN: usize> Bucket<ENTRIES, BETWEEN> {
     #[inline(always)]
     pub(super) fn prefetch_next_if_full(&self) {
         let is_full = self.header.load(Ordering::Relaxed) == ENTRIES as u32;
-        prefetch(std::ptr::from_ref(self).wrapping_add(usize::from(is_full)));
+        prefetch_to_write(std::ptr::from_ref(self).wrapping_add(usize::from(is_full)));
     }
 
     /// Adds an entry with nobody else around; says whether there was room.
@@ -207,6 +207,23 @@ impl<const ENTRIES: usize, const BETWEEN: usize> Rows<ENTRIES, BETWEEN> {
             homes,
             buckets: Region::new(budget, homes as usize + FARTHEST)?,
         })
+    }
+
+    /// Gets buckets for so many entries, and does not use them.
+    fn reserve(&mut self, bits: u32, entries: u64) -> Result<(), OutOfMemory> {
+        let homes = Self::homes_for(bits, entries);
+        self.buckets.extend(homes as usize + FARTHEST)
+    }
+
+    /// Uses all buckets that it got. Returns what [`stretch`](Self::stretch) does.
+    fn use_reserve(&mut self, bits: u32) -> Vec<(u64, u8)> {
+        let used = self.homes as usize + FARTHEST;
+        let homes = (self.buckets.len() - FARTHEST) as u64;
+        if homes <= self.homes {
+            return Vec::new();
+        }
+        self.buckets.touch_from(used);
+        self.stretch(bits, homes)
     }
 
     /// Homes for so many entries, such that remainders tell the keys of one home apart.
@@ -277,32 +294,127 @@ impl<const ENTRIES: usize, const BETWEEN: usize> Rows<ENTRIES, BETWEEN> {
     /// until it says no.
     #[inline(always)]
     fn for_each(&self, bits: u32, mut visit: impl FnMut(u64, u8) -> bool) -> bool {
-        // The least hash of a home is `home * 2^bits / homes`, rounded up. It is
-        // kept up by addition, and remembered for as many homes as entries may
-        // be displaced.
-        let (step, step_rest) = ((1 << bits) / self.homes, (1 << bits) % self.homes);
-        let kept = (1 << Bucket::<ENTRIES, BETWEEN>::REMAINDER_BITS) - 1;
-        let (mut least, mut rest) = (0u64, 0u64);
-        let mut least_of = [0u64; FARTHEST + 1];
+        let mut least = LeastHashes::from_the_start(bits, self.homes);
         for (at, bucket) in self.buckets.iter().enumerate() {
-            least_of[at & FARTHEST] = least + u64::from(rest > 0);
-            (least, rest) = (least + step, rest + step_rest);
-            if rest >= self.homes {
-                (least, rest) = (least + 1, rest - self.homes);
-            }
+            least.go_on_to(at);
             let count = bucket.header.load(Ordering::Relaxed) as usize;
             for entry in 0..count.min(ENTRIES) {
                 let (displacement, remainder, flags) = bucket.read(entry);
-                // From the least hash of its home, the first one that ends in
-                // the bits that were kept.
-                let first = least_of[(at - displacement) & FARTHEST];
-                let offset = remainder.wrapping_sub(first) & kept;
-                if !visit(first + offset, flags) {
+                let hash = least.hash::<ENTRIES, BETWEEN>(at, displacement, remainder);
+                if !visit(hash, flags) {
                     return false;
                 }
             }
         }
         true
+    }
+
+    /// Spreads all entries over more homes, for which there are buckets. Returns those for which there
+    /// is no room within reach of their home, which is next to impossible.
+    ///
+    /// It goes from the last bucket to the first. Homes never lie before the old ones, so that an entry
+    /// moves to where everything is done, or into its own bucket, which is empty then. Only what was
+    /// displaced by more than its home moves on, near the beginning, has to wait.
+    fn stretch(&mut self, bits: u32, homes: u64) -> Vec<(u64, u8)> {
+        let mut least = LeastHashes::from_the_end(bits, self.homes);
+        let mut waiting = Vec::new();
+        for at in (0..self.homes as usize + FARTHEST).rev() {
+            least.go_back_to(at);
+            let bucket = &self.buckets[at];
+            let count = bucket.header.load(Ordering::Relaxed) as usize;
+            let mut entries = [(0, 0, 0); ENTRIES];
+            let entries = &mut entries[..count.min(ENTRIES)];
+            for (number, entry) in entries.iter_mut().enumerate() {
+                *entry = bucket.read(number);
+            }
+            bucket.header.store(0, Ordering::Relaxed);
+            for (displacement, remainder, flags) in &*entries {
+                let hash = least.hash::<ENTRIES, BETWEEN>(at, *displacement, *remainder);
+                let home = place(hash << (64 - bits), homes);
+                if home < at || !self.add(home, hash, *flags) {
+                    waiting.push((hash, *flags));
+                }
+            }
+        }
+        self.homes = homes;
+        waiting.retain(|(hash, flags)| !self.add(place(hash << (64 - bits), homes), *hash, *flags));
+        waiting
+    }
+}
+
+/// The least hashes of as many neighbouring homes as entries may be displaced. That of a home is
+/// `home * 2^bits / homes`, rounded up; it is kept up by addition or subtraction.
+struct LeastHashes {
+    homes: u64,
+    /// From one home to the next, and the rest of that division.
+    step: (u64, u64),
+    /// Of the last home, rounded down, and the rest.
+    last: (u64, u64),
+    known: [u64; FARTHEST + 1],
+}
+
+impl LeastHashes {
+    /// For buckets from the first one on.
+    fn from_the_start(bits: u32, homes: u64) -> Self {
+        Self {
+            homes,
+            step: ((1 << bits) / homes, (1 << bits) % homes),
+            last: (0, 0),
+            known: [0; FARTHEST + 1],
+        }
+    }
+
+    /// For buckets from the last one back.
+    fn from_the_end(bits: u32, homes: u64) -> Self {
+        Self {
+            last: (1 << bits, 0),
+            ..Self::from_the_start(bits, homes)
+        }
+    }
+
+    #[inline(always)]
+    fn note(&mut self, home: usize) {
+        self.known[home & FARTHEST] = self.last.0 + u64::from(self.last.1 > 0);
+    }
+
+    /// Goes on to the next bucket.
+    #[inline(always)]
+    fn go_on_to(&mut self, bucket: usize) {
+        if bucket > 0 {
+            let (least, rest) = (self.last.0 + self.step.0, self.last.1 + self.step.1);
+            self.last = match rest >= self.homes {
+                true => (least + 1, rest - self.homes),
+                false => (least, rest),
+            };
+        }
+        self.note(bucket);
+    }
+
+    /// Goes back to the bucket before. The first home of its entries comes into view.
+    #[inline(always)]
+    fn go_back_to(&mut self, bucket: usize) {
+        let Some(home) = bucket.checked_sub(FARTHEST) else {
+            return;
+        };
+        let (least, rest) = (self.last.0 - self.step.0, self.last.1);
+        self.last = match rest < self.step.1 {
+            true => (least - 1, rest + self.homes - self.step.1),
+            false => (least, rest - self.step.1),
+        };
+        self.note(home);
+    }
+
+    /// The hash of an entry: from the least one of its home, the first that ends in the bits that were kept.
+    #[inline(always)]
+    fn hash<const ENTRIES: usize, const BETWEEN: usize>(
+        &self,
+        bucket: usize,
+        displacement: usize,
+        remainder: u64,
+    ) -> u64 {
+        let kept = (1 << Bucket::<ENTRIES, BETWEEN>::REMAINDER_BITS) - 1;
+        let first = self.known[(bucket - displacement) & FARTHEST];
+        first + (remainder.wrapping_sub(first) & kept)
     }
 }
 
@@ -376,19 +488,61 @@ impl Segment {
         either!(self, rows => rows.buckets.touch());
     }
 
-    /// Fills another segment, which has more room and was not touched, with the same; if that has not
-    /// room enough, a larger one.
-    pub(super) fn copied_into(
+    /// Gets room for so many entries, in buckets of a kind, which [`use_reserve`](Self::use_reserve) uses
+    /// then. On failure, all is as before.
+    pub(super) fn reserve(
+        &mut self,
+        budget: &Arc<MemoryBudget>,
+        bits: u32,
+        entries: u64,
+        is_narrow: bool,
+    ) -> Result<(), OutOfMemory> {
+        if self.is_narrow() == is_narrow {
+            return either!(self, rows => rows.reserve(bits, entries));
+        }
+        let other = Self::new(budget, bits, entries, is_narrow)?;
+        *self = self.copied_into(other, budget, bits, &[])?;
+        Ok(())
+    }
+
+    /// Uses the room that it got.
+    pub(super) fn use_reserve(&mut self, bits: u32) {
+        let left = either!(self, rows => rows.use_reserve(bits));
+        if !left.is_empty() {
+            self.take_left(bits, &left);
+        }
+    }
+
+    /// Takes entries for which there was no room within reach of their homes: all of it is copied. Nothing
+    /// is lost for want of memory. What this takes counts in no budget; it has not happened yet.
+    #[cold]
+    fn take_left(&mut self, bits: u32, left: &[(u64, u8)]) {
+        let budget = MemoryBudget::unlimited();
+        let entries = self.entries() + self.entries() / 8 + 1;
+        let larger = Self::new(&budget, bits, entries, self.is_narrow());
+        match larger.and_then(|larger| self.copied_into(larger, &budget, bits, left)) {
+            Ok(larger) => *self = larger,
+            Err(_) => std::alloc::handle_alloc_error(std::alloc::Layout::new::<Self>()),
+        }
+    }
+
+    /// Fills another segment, which has more room and was not touched, with the same and some hashes and
+    /// flags that are left; if that has not room enough, a larger one.
+    fn copied_into(
         &self,
         mut larger: Self,
         budget: &Arc<MemoryBudget>,
         bits: u32,
+        left: &[(u64, u8)],
     ) -> Result<Self, OutOfMemory> {
         loop {
             larger.touch();
-            let fits = either!(&larger, rows => self.for_each(bits, |hash, flags| {
-                rows.add(place(hash << (64 - bits), rows.homes), hash, flags)
-            }));
+            let fits = either!(&larger, rows => {
+                let add = |hash: u64, flags: u8| {
+                    rows.add(place(hash << (64 - bits), rows.homes), hash, flags)
+                };
+                self.for_each(bits, add) && left.iter().all(|(hash, flags)| add(*hash, *flags))
+            });
             if fits {
                 return Ok(larger);
             }
