@@ -215,7 +215,7 @@ impl QuotientTable {
     const EACH_GROWS: usize = 4;
 
     /// So many keys before its turn a home is looked at for the first time.
-    const SOON: usize = 8;
+    const SOON: usize = 16;
 
     /// Keys that are fetched together.
     const TOGETHER: usize = 128;

@@ -320,6 +320,10 @@ impl<const ENTRIES: usize, const BETWEEN: usize> Rows<ENTRIES, BETWEEN> {
         let mut waiting = Vec::new();
         for at in (0..self.homes as usize + FARTHEST).rev() {
             least.go_back_to(at);
+            // (Other threads may have written to it last, and processors foresee less well who goes back.)
+            if let Some(soon) = at.checked_sub(16) {
+                prefetch_to_write(&self.buckets[soon]);
+            }
             let bucket = &self.buckets[at];
             let count = bucket.header.load(Ordering::Relaxed) as usize;
             let mut entries = [(0, 0, 0); ENTRIES];
