@@ -26,8 +26,11 @@ use crate::view::{Facts, Source, View};
 /// A label and the value it should have.
 pub type Literal = (LabelId, bool);
 
-/// Most words of memory for the sets of one demand.
-const CACHE_WORDS: usize = 1 << 18;
+/// Most words of memory for the sets of the first demand, half as many for those of the second, and so on: most
+/// automata have few demands, and one whose sets are forgotten again and again computes most of them each time.
+const CACHE_WORDS: usize = 1 << 22;
+/// What every demand has at least.
+const FEWEST_CACHE_WORDS: usize = 1 << 16;
 
 /// What a set has to do beyond D1.
 #[derive(Clone, Debug, Default)]
@@ -159,8 +162,10 @@ impl SteeredReducer<'_> {
         if self.caches.len() <= number {
             self.caches.resize_with(number + 1, || None);
         }
-        let cache =
-            self.caches[number].get_or_insert_with(|| Cache::with_limit(tables.words, CACHE_WORDS));
+        let cache = self.caches[number].get_or_insert_with(|| {
+            let limit = (CACHE_WORDS / (number + 1)).max(FEWEST_CACHE_WORDS);
+            Cache::with_limit(tables.words, limit)
+        });
         let (state, executor) = (expansion.state, &mut *expansion.executor);
         let holds = |label| tables.questions[label as usize].holds(state, executor);
         let miss = match cache.look_up(&self.facts.enabled, kept, holds) {
