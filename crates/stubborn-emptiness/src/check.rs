@@ -279,7 +279,7 @@ impl<'a> Check<'a> {
     }
 
     /// What is needed for a reduction, or why there is none.
-    fn prepare(
+    pub(crate) fn prepare(
         &self,
         automaton: &stubborn_ltl::automaton::Automaton,
     ) -> Result<(Prepared, Reductions, ReductionUse), ReductionOff> {

@@ -13,6 +13,8 @@
 //! and so on until nothing changes. If a key transition is wanted, every enabled transition
 //! that may be one is tried as the start, and the smallest set kept.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use stubborn_system::{BitSet, Expansion, LabelId, Reason, Relations, System};
 
 use crate::aim::{Aim, Plan};
@@ -21,7 +23,7 @@ use crate::config::{Algorithm, Config, ConfigError};
 use crate::growth::{Growth, Policy};
 use crate::rows::{copy, put};
 use crate::tables::Tables;
-use crate::view::{Facts, Source, View};
+use crate::view::{Facts, LABEL_WORK, Source, View};
 
 /// A label and the value it should have.
 pub type Literal = (LabelId, bool);
@@ -60,6 +62,7 @@ pub struct SteeredReduction {
     tables: Tables,
     policy: Policy,
     disabling_sets: bool,
+    work: AtomicU64,
 }
 
 /// A demand, arranged for a [`SteeredReduction`].
@@ -94,6 +97,7 @@ impl SteeredReduction {
             tables: Tables::new(system, relations, &plan),
             policy: Policy::new(&plan.settings),
             disabling_sets: plan.settings.disabling_sets,
+            work: AtomicU64::new(0),
         })
     }
 
@@ -119,6 +123,11 @@ impl SteeredReduction {
         }
     }
 
+    /// What sets took, as [of other reductions](stubborn_system::Reduction::work).
+    pub fn work(&self) -> u64 {
+        self.work.load(Ordering::Relaxed)
+    }
+
     /// A worker for one thread. All workers choose the same set in the same state.
     pub fn reducer(&self) -> SteeredReducer<'_> {
         SteeredReducer {
@@ -139,6 +148,13 @@ pub struct SteeredReducer<'r> {
     trial: Growth,
     /// What was computed before, by number of the demand.
     caches: Vec<Option<Cache>>,
+}
+
+impl Drop for SteeredReducer<'_> {
+    fn drop(&mut self) {
+        let work = &self.reduction.work;
+        work.fetch_add(self.facts.work, Ordering::Relaxed);
+    }
 }
 
 impl SteeredReducer<'_> {
@@ -169,7 +185,10 @@ impl SteeredReducer<'_> {
         let (state, executor) = (expansion.state, &mut *expansion.executor);
         let holds = |label| tables.questions[label as usize].holds(state, executor);
         let miss = match cache.look_up(&self.facts.enabled, kept, holds) {
-            Ok(hit) => return hit.leaves_out,
+            Ok(hit) => {
+                self.facts.work += LABEL_WORK * u64::from(hit.asked);
+                return hit.leaves_out;
+            }
             Err(miss) => miss,
         };
         kept.clear();
