@@ -212,6 +212,16 @@ impl<'a> Product<'a> {
         self.pulse.pause = flag;
     }
 
+    /// A walk that can go on stops with more states than these, once.
+    pub(crate) fn stop_once(&mut self, states: Option<u64>) {
+        self.pulse.stop_once = states;
+    }
+
+    /// Whether it is to stop.
+    pub(crate) fn stops_once(&self) -> bool {
+        self.pulse.stop_once.is_some()
+    }
+
     /// The state of the system in a node.
     pub(crate) fn system_state(&mut self, node: Node) -> Result<&[u32], Limit> {
         self.load(node)?;
