@@ -10,9 +10,11 @@ use stubborn_cluster::{Cluster, hash_of};
 use stubborn_ltl::hoa::write_hoa;
 use stubborn_reduce::steer::SteeredReduction;
 use stubborn_reduce::{Aim, Config, Plan, StubbornReduction};
-use stubborn_search::{Limit, Limits, Progress, SearchError};
+use stubborn_search::{
+    Limit, Limits, Progress, STATES_OF_PRODUCT, SearchError, better_tree_of_product,
+};
 use stubborn_store::saved::{Sink, damaged};
-use stubborn_store::{MemoryBudget, StateHandle, Store, StoreOptions};
+use stubborn_store::{Leaves, MemoryBudget, StateHandle, Store, StoreOptions};
 use stubborn_system::{BitSet, LabelId, Reducer, Reduction, Relations, Spent, System};
 
 use crate::fairness::Fair;
@@ -121,6 +123,14 @@ pub(crate) struct Setting<'f> {
     pub(crate) reductions: &'f Reductions,
     pub(crate) store: &'f Store,
     pub(crate) bounds: Bounds<'f>,
+}
+
+/// What came of a walk by one thread.
+enum Alone {
+    /// The result; and whether no state of the system was newly expanded.
+    Walked { is_final: bool },
+    /// It is not a small one, and this would be a better tree for it: it starts again.
+    Knows(Leaves),
 }
 
 /// What keeps the walks of one check within limits.
@@ -279,7 +289,7 @@ impl<'a> Check<'a> {
     }
 
     /// What is needed for a reduction, or why there is none.
-    fn prepare(
+    pub(crate) fn prepare(
         &self,
         automaton: &stubborn_ltl::automaton::Automaton,
     ) -> Result<(Prepared, Reductions, ReductionUse), ReductionOff> {
@@ -596,6 +606,7 @@ impl<'a> Check<'a> {
             bounds,
         };
         let mut is_final = true;
+        let mut better_tree = None;
         if let Some(cluster) = self.cluster {
             let description = self.description(prepared);
             self.walk_apart(cluster, &setting, &description, &mut result)?;
@@ -603,7 +614,16 @@ impl<'a> Check<'a> {
             self.walk_together(&setting, &mut result)?;
         } else {
             let alone = (proviso, everywhere, begun);
-            is_final = self.walk_alone(prepared, &setting, alone, &mut result)?;
+            match self.walk_alone(prepared, &setting, alone, &mut result)? {
+                Alone::Walked { is_final: walked } => is_final = walked,
+                Alone::Knows(tree) => better_tree = Some(Arc::new(tree)),
+            }
+        }
+        if better_tree.is_some() {
+            drop(store);
+            let mut again = self.clone();
+            again.store.leaves = better_tree;
+            return again.walk(prepared, reductions, proviso, bounds, everywhere, None);
         }
         result.store_bytes = store.bytes();
         result.peak_bytes = bounds.memory.peak();
@@ -649,14 +669,14 @@ impl<'a> Check<'a> {
         Product::new(self.system, &setting.watcher, reducers, surroundings)
     }
 
-    /// One thread. Says whether no state of the system was newly expanded.
+    /// One thread.
     fn walk_alone(
         &self,
         prepared: &Prepared,
         setting: &Setting<'_>,
         (proviso, everywhere, begun): (CycleProviso, Option<Everywhere<'_>>, Option<Begun>),
         result: &mut CheckResult,
-    ) -> Result<bool, SearchError> {
+    ) -> Result<Alone, SearchError> {
         let mut product = self.product(setting, everywhere);
         let all = setting.watcher.all_marks();
         let can_pause = self.emptiness == Emptiness::Components && !proviso.goes_ahead();
@@ -665,6 +685,17 @@ impl<'a> Check<'a> {
         if self.emptiness == Emptiness::Components {
             product.tell_loose_nodes();
         }
+        // A check that may turn out to be worth a reduction has been asked by then. (What is kept has one
+        // tree.)
+        let large = match self.reduction {
+            None => 2 * STATES_OF_PRODUCT,
+            Some(_) => STATES_OF_PRODUCT,
+        };
+        let mut looks_at_tree = can_pause
+            && self.keeper.is_none()
+            && !self.weak_fairness
+            && self.store.leaves.is_none();
+        product.stop_once(looks_at_tree.then_some(large));
         let mut walk = Walk::new(&mut product, proviso, self.emptiness, Some(all));
         walk.depth_first = self.depth_first;
         if let Some(mut begun) = begun {
@@ -676,6 +707,13 @@ impl<'a> Check<'a> {
             keeper.inspect(|keeper| keeper.is_exploring(true));
             let found = walk.run();
             keeper.inspect(|keeper| keeper.is_exploring(false));
+            if looks_at_tree && !walk.space.stops_once() && walk.can_go_on() {
+                looks_at_tree = false;
+                match better_tree_of_product(self.system, setting.store) {
+                    Some(tree) => return Ok(Alone::Knows(tree)),
+                    None => continue,
+                }
+            }
             let (Err(limit), Some(keeper), true) = (found, keeper, walk.can_go_on()) else {
                 break found;
             };
@@ -706,7 +744,9 @@ impl<'a> Check<'a> {
                 self.report(&mut product, setting, &region, result)?;
             }
         }
-        Ok(!product.has_new_expansions())
+        Ok(Alone::Walked {
+            is_final: !product.has_new_expansions(),
+        })
     }
 
     /// Several threads.

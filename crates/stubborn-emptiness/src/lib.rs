@@ -57,6 +57,7 @@
 //! | `explore`, `choices` | a system alone, reduced with a cycle proviso |
 //! | `gate`, `kept` | where checks wait that can be continued, and how they are written down |
 //! | `experiments` | the shelf: many provisos at once, provisos that look ahead |
+//! | `levels` | how much a reduction leaves of the first levels |
 //! | `report`, `lasso`, `shortest` | counterexamples: found again, made short, replayed |
 //! | `fairness` | runs that neglect no process |
 //! | [`proviso`], `watch`, `sticky` | cycle provisos: their parts, and what they decide |
@@ -78,6 +79,7 @@ mod fairness;
 mod gate;
 mod kept;
 mod lasso;
+mod levels;
 mod nested;
 mod owcty;
 pub mod parallel;
@@ -107,6 +109,7 @@ pub use explore::{Exploration, ExplorationResult};
 pub use fairness::Neglected;
 pub use kept::CheckKeeper;
 pub use lasso::Counterexample;
+pub use levels::ProductLevels;
 pub use prepare::{FiniteRuns, Fitting, PutBack, ReductionOff, Soundness, SteeringMode};
 pub use property::{Claim, ClaimEdge, LabelledFormula, Property};
 pub use proviso::{CycleProviso, UnknownProviso};

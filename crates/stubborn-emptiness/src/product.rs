@@ -212,6 +212,16 @@ impl<'a> Product<'a> {
         self.pulse.pause = flag;
     }
 
+    /// A walk that can go on stops with more states than these, once.
+    pub(crate) fn stop_once(&mut self, states: Option<u64>) {
+        self.pulse.stop_once = states;
+    }
+
+    /// Whether it is to stop.
+    pub(crate) fn stops_once(&self) -> bool {
+        self.pulse.stop_once.is_some()
+    }
+
     /// The state of the system in a node.
     pub(crate) fn system_state(&mut self, node: Node) -> Result<&[u32], Limit> {
         self.load(node)?;
@@ -286,7 +296,7 @@ impl<'a> Product<'a> {
             return Err(spent.into());
         }
         let from = self.automaton_state(self.cursor.words()[words]);
-        let is_reduced = self.choose(from) != Reduced::No;
+        let is_reduced = self.choose(from, Part::Kept) != Reduced::No;
         debug_assert!(!self.reducers.needs_proviso || self.reducers.classic.is_empty());
         let (state, own) = self.cursor.words().split_at(words);
         let error = self.system.structure().error_state.as_deref();
@@ -395,8 +405,9 @@ impl<'a> Product<'a> {
         }
     }
 
-    /// Chooses what to keep of the successors of the loaded state; then it is in `kept`.
-    fn choose(&mut self, from: StateId) -> Reduced {
+    /// Chooses what to keep of the successors of the loaded state; then it is in `kept`. Only what was
+    /// kept in the classic way has a [rest](Part::Rest).
+    fn choose(&mut self, from: StateId, part: Part) -> Reduced {
         let words = self.successors.words();
         let state = &self.cursor.words()[..words];
         let mut expansion = Expansion {
@@ -406,14 +417,18 @@ impl<'a> Product<'a> {
             is_known: None,
         };
         let is_steered = match &mut self.reducers.steering {
-            Some(steering) if self.looked_at[from.index()].len() <= MOST_PROPOSITIONS => steering
-                .reduce(
+            Some(steering)
+                if part != Part::Rest
+                    && self.looked_at[from.index()].len() <= MOST_PROPOSITIONS =>
+            {
+                steering.reduce(
                     from,
                     &self.moves,
                     &self.valuation,
                     &mut expansion,
                     &mut self.steered,
-                ),
+                )
+            }
             _ => false,
         };
         let class = self.reducers.class_of.get(from.index()).copied();
@@ -485,7 +500,7 @@ impl<'a> Product<'a> {
         };
         let reduced = match part == Part::All || expanded_anyway {
             true => Reduced::No,
-            false => self.choose(from),
+            false => self.choose(from, part),
         };
         let mut puts_back_all = true;
         if let (Some(closing), Part::Rest) = (&mut self.reducers.closing, part) {
@@ -645,7 +660,7 @@ impl Space for Product<'_> {
             return Err(spent.into());
         }
         let from = self.automaton_state(self.cursor.words()[words]);
-        let is_reduced = self.choose(from) == Reduced::Classic;
+        let is_reduced = self.choose(from, Part::Kept) == Reduced::Classic;
         for number in 0..self.successors.len() {
             let transition = self.successors.get(number).transition.index();
             let is_kept = !is_reduced || self.kept.contains(transition);

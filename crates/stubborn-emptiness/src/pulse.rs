@@ -40,6 +40,8 @@ pub(crate) struct Pulse<'a> {
     /// When limits were looked at last, by states.
     looked: u64,
     granted: usize,
+    /// With more states than these the walk stops once, as at a limit.
+    pub(crate) stop_once: Option<u64>,
     /// Set when the walk should pause; only of one that can.
     pub(crate) pause: Option<&'a AtomicBool>,
 }
@@ -56,6 +58,7 @@ impl<'a> Pulse<'a> {
             surroundings,
             last_report: Default::default(),
             granted: 0,
+            stop_once: None,
             pause: None,
         }
     }
@@ -84,6 +87,10 @@ impl<'a> Pulse<'a> {
         if counts.states > self.most_states {
             let gate = around.gate.ok_or(Limit::States)?;
             self.most_states = gate.pass(counts.states)?;
+        }
+        if self.stop_once.is_some_and(|most| counts.states > most) {
+            self.stop_once = None;
+            return Err(Limit::States);
         }
         if self.pause.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
             return Err(Limit::Interrupted);

@@ -122,6 +122,11 @@ impl SteeringTables {
         }
     }
 
+    /// Who finds the sets.
+    pub(crate) fn reduction(&self) -> &SteeredReduction {
+        &self.reduction
+    }
+
     /// What a set has to do in a state of the system with this valuation, where the
     /// automaton has these moves. `None` if only everything will do.
     fn demand(&self, moves: &[(StateId, Marks)], valuation: &[u64]) -> Option<Demand> {

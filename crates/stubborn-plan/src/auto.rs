@@ -320,19 +320,36 @@ pub(crate) fn state_share(
             own = levels(None, compared, None)
                 .map(|(sizes, ..)| sizes)
                 .unwrap_or_default();
-            // The last level is not compared.
-            (&own[..], Some(own.len().saturating_sub(2) as u64))
+            (&own[..], Some(last_compared(&own)))
         }
         known => (known, None),
     };
-    // Where sets are very dear, a few are enough to see that.
-    let sample = |most: u64| {
+    share_of(full, compared, |most| {
         let before = reduction.work();
         let (reduced, complete, states) = levels(Some(reduction), most, depth)?;
-        let work = (reduction.work() - before) as f64 / states.max(1) as f64;
-        let price = 1.0 + (work - USUAL_WORK).max(0.0) / STATE_WORK;
-        Some((reduced, complete, price))
-    };
+        Some((reduced, complete, price(reduction.work() - before, states)))
+    })
+}
+
+/// How deep a reduced search goes that is compared with these levels: the last one may not be all there.
+pub(crate) fn last_compared(full: &[u64]) -> u64 {
+    full.len().saturating_sub(2) as u64
+}
+
+/// What a reduced state costs if so many took so much work.
+pub(crate) fn price(work: u64, states: u64) -> f64 {
+    let work = work as f64 / states.max(1) as f64;
+    1.0 + (work - USUAL_WORK).max(0.0) / STATE_WORK
+}
+
+/// The same beside the levels of a full search; `sample` has those of a reduced one with so many states, whether
+/// nothing is to come, and the price.
+pub(crate) fn share_of(
+    full: &[u64],
+    compared: u64,
+    sample: impl Fn(u64) -> Option<(Vec<u64>, bool, f64)>,
+) -> Share {
+    // Where sets are very dear, a few are enough to see that.
     let (mut reduced, complete, price) = match sample(FEW_STATES) {
         None => return Share::ALL,
         Some((.., price)) if price > HIGHEST_PRICE => {

@@ -13,6 +13,8 @@
 //! and so on until nothing changes. If a key transition is wanted, every enabled transition
 //! that may be one is tried as the start, and the smallest set kept.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use stubborn_system::{BitSet, Expansion, LabelId, Reason, Relations, System};
 
 use crate::aim::{Aim, Plan};
@@ -21,13 +23,16 @@ use crate::config::{Algorithm, Config, ConfigError};
 use crate::growth::{Growth, Policy};
 use crate::rows::{copy, put};
 use crate::tables::Tables;
-use crate::view::{Facts, Source, View};
+use crate::view::{Facts, LABEL_WORK, Source, View};
 
 /// A label and the value it should have.
 pub type Literal = (LabelId, bool);
 
-/// Most words of memory for the sets of one demand.
-const CACHE_WORDS: usize = 1 << 18;
+/// Most words of memory for the sets of the first demand, half as many for those of the second, and so on: most
+/// automata have few demands, and one whose sets are forgotten again and again computes most of them each time.
+const CACHE_WORDS: usize = 1 << 22;
+/// What every demand has at least.
+const FEWEST_CACHE_WORDS: usize = 1 << 16;
 
 /// What a set has to do beyond D1.
 #[derive(Clone, Debug, Default)]
@@ -57,6 +62,7 @@ pub struct SteeredReduction {
     tables: Tables,
     policy: Policy,
     disabling_sets: bool,
+    work: AtomicU64,
 }
 
 /// A demand, arranged for a [`SteeredReduction`].
@@ -91,6 +97,7 @@ impl SteeredReduction {
             tables: Tables::new(system, relations, &plan),
             policy: Policy::new(&plan.settings),
             disabling_sets: plan.settings.disabling_sets,
+            work: AtomicU64::new(0),
         })
     }
 
@@ -116,6 +123,11 @@ impl SteeredReduction {
         }
     }
 
+    /// What sets took, as [of other reductions](stubborn_system::Reduction::work).
+    pub fn work(&self) -> u64 {
+        self.work.load(Ordering::Relaxed)
+    }
+
     /// A worker for one thread. All workers choose the same set in the same state.
     pub fn reducer(&self) -> SteeredReducer<'_> {
         SteeredReducer {
@@ -136,6 +148,13 @@ pub struct SteeredReducer<'r> {
     trial: Growth,
     /// What was computed before, by number of the demand.
     caches: Vec<Option<Cache>>,
+}
+
+impl Drop for SteeredReducer<'_> {
+    fn drop(&mut self) {
+        let work = &self.reduction.work;
+        work.fetch_add(self.facts.work, Ordering::Relaxed);
+    }
 }
 
 impl SteeredReducer<'_> {
@@ -159,12 +178,17 @@ impl SteeredReducer<'_> {
         if self.caches.len() <= number {
             self.caches.resize_with(number + 1, || None);
         }
-        let cache =
-            self.caches[number].get_or_insert_with(|| Cache::with_limit(tables.words, CACHE_WORDS));
+        let cache = self.caches[number].get_or_insert_with(|| {
+            let limit = (CACHE_WORDS / (number + 1)).max(FEWEST_CACHE_WORDS);
+            Cache::with_limit(tables.words, limit)
+        });
         let (state, executor) = (expansion.state, &mut *expansion.executor);
         let holds = |label| tables.questions[label as usize].holds(state, executor);
         let miss = match cache.look_up(&self.facts.enabled, kept, holds) {
-            Ok(hit) => return hit.leaves_out,
+            Ok(hit) => {
+                self.facts.work += LABEL_WORK * u64::from(hit.asked);
+                return hit.leaves_out;
+            }
             Err(miss) => miss,
         };
         kept.clear();

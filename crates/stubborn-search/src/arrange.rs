@@ -13,7 +13,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use stubborn_store::{Cursor, Leaves, NO_WORD, StateHandle, Store, Worker};
-use stubborn_system::{FieldKind, Random, Successors};
+use stubborn_system::{FieldKind, Random, Successors, System};
 
 use crate::config::Search;
 
@@ -123,6 +123,16 @@ pub(crate) fn better_tree(look: &Look, search: &Search<'_>, store: &Store) -> Op
     }
     (nodes(&sorted, &steps) < FEWER_NODES * usual_nodes).then_some(sorted)
 }
+
+/// A better tree for a product like its first nodes, of which there should be
+/// [so many](STATES_OF_PRODUCT), if there is one: states of the system with more words behind them, which
+/// hardly ever change.
+pub fn better_tree_of_product(system: &dyn System, store: &Store) -> Option<Leaves> {
+    better_tree(&LOOKS[0], &Search::new(system), store)
+}
+
+/// When to ask for a better tree of a product.
+pub const STATES_OF_PRODUCT: u64 = LOOKS[0].states;
 
 /// The tree with such halves in which what changes often is at the top.
 fn arranged(split: &Split<'_>, steps: &Steps) -> Leaves {
@@ -239,7 +249,8 @@ fn walks(look: &Look, search: &Search<'_>, store: &Store) -> (Vec<Vec<u32>>, Ste
     };
     let every = (handles.len() / walks).max(1);
     let mut executor = search.system.executor();
-    let mut successors = Successors::new(store.width());
+    let words = search.system.layout().words();
+    let mut successors = Successors::new(words);
     let mut random = Random::new(1);
     let (mut states, mut all_steps) = (Vec::new(), Steps::new());
     for handle in handles.into_iter().step_by(every) {
@@ -252,7 +263,7 @@ fn walks(look: &Look, search: &Search<'_>, store: &Store) -> (Vec<Vec<u32>>, Ste
                 states.push(state.clone());
             }
             successors.clear();
-            executor.successors(&state, &mut successors);
+            executor.successors(&state[..words], &mut successors);
             if successors.is_empty() {
                 break;
             }
@@ -263,7 +274,7 @@ fn walks(look: &Look, search: &Search<'_>, store: &Store) -> (Vec<Vec<u32>>, Ste
                 *all_steps.entry(mask).or_default() += 1;
             }
             let next = random.below(successors.len());
-            state.copy_from_slice(successors.state(next));
+            state[..words].copy_from_slice(successors.state(next));
         }
     }
     (states, all_steps)

@@ -87,6 +87,7 @@ mod team;
 pub mod trace;
 mod violation;
 
+pub use arrange::{STATES_OF_PRODUCT, better_tree_of_product};
 pub use config::{Limits, Order, Search, SearchError, Stop, Target, Visitor};
 pub use engine::{Engine, Explore, Found, SharedMemory};
 pub use memory::peak_resident_bytes;
