@@ -143,13 +143,18 @@ impl Cache {
         if link == NOTHING {
             return Err(Miss { hash });
         }
-        let leaf = (link & !(LEAF | WHOLE)) as usize * self.words;
-        copy(kept.words_mut(), &self.leaves[leaf..][..self.words]);
+        let leaves_out = link & WHOLE == 0;
+        let set = match leaves_out {
+            true => &self.leaves[(link & !LEAF) as usize * self.words..][..self.words],
+            // (That is at hand: a leaf may be anywhere.)
+            false => enabled,
+        };
+        copy(kept.words_mut(), set);
         Ok(Hit {
             root,
             leaf: link,
             asked,
-            leaves_out: link & WHOLE == 0,
+            leaves_out,
         })
     }
 

@@ -313,22 +313,24 @@ impl<'t> Deletion<'t> {
 
     fn is_supported(&self, view: &mut View<'_>, t: u32) -> bool {
         let tables = view.tables;
-        let Some((guards, excluders)) = tables.options_as_bits(t) else {
+        let Some(words) = tables.option_words(t) else {
             let whole = |o: &u32| !has(&self.broken, *o) && view.is_usable(EnablingSet(*o));
             return tables.options.list(t as usize).iter().any(whole);
         };
         // By bits; what is known to be of use first, so that few labels must be asked.
         let (broken, broken_disabling) = self.broken.split_at(tables.half / 64);
         let facts = &view.facts;
-        let known = (0..guards.len()).any(|at| {
-            let own = guards[at] & facts.known[at] & !facts.truth[at] & !broken[at];
-            let disabling = excluders[at] & facts.truth[at] & !broken_disabling[at];
+        let known = words.iter().any(|word| {
+            let at = word.at;
+            let own = word.guards & facts.known[at] & !facts.truth[at] & !broken[at];
+            let disabling = word.excluders & facts.truth[at] & !broken_disabling[at];
             own | disabling != 0
         });
         known
-            || (0..guards.len()).any(|at| {
-                let own = guards[at] & !view.facts.known[at] & !broken[at];
-                let disabling = excluders[at] & !view.facts.known[at] & !broken_disabling[at];
+            || words.iter().any(|word| {
+                let at = word.at;
+                let own = word.guards & !view.facts.known[at] & !broken[at];
+                let disabling = word.excluders & !view.facts.known[at] & !broken_disabling[at];
                 let usable = |view: &mut View<'_>, first: usize, labels: u64| {
                     stubborn_system::bits::ones(labels)
                         .any(|bit| view.is_usable(EnablingSet((first + bit) as u32)))

@@ -11,7 +11,7 @@ use stubborn_system::{LabelId, Reason, SetMember, TransitionId};
 
 use crate::config::{Scapegoat, Settings};
 use crate::rows::{Row, has, or, put, take};
-use crate::tables::{EnablingSet, Tables};
+use crate::tables::{EnablingSet, OptionWord, Tables};
 use crate::view::View;
 
 /// How a growing set makes its choices.
@@ -74,6 +74,67 @@ impl Best {
     fn take(&mut self, set: EnablingSet, cost: u64) -> bool {
         (self.set, self.cost) = (Some(set), cost);
         cost == 0 && !self.seeks_most
+    }
+
+    /// The best of the sets that guards and labels that exclude one of them offer. Sets that are known to
+    /// be of no use are not even looked at, and those that are known to be of use come first,
+    /// so that few labels must be asked.
+    #[inline(always)]
+    fn of(
+        mut self,
+        view: &mut View<'_>,
+        words: &[OptionWord],
+        mut cost: impl FnMut(&mut View<'_>, EnablingSet, &Self) -> u64,
+    ) -> Option<EnablingSet> {
+        let (half, mut is_all_known) = (view.tables.half, true);
+        for word in words {
+            let (know, truth) = (view.facts.known[word.at], view.facts.truth[word.at]);
+            let (own, disabling) = (word.guards & know & !truth, word.excluders & truth);
+            is_all_known &= (word.guards | word.excluders) & !know == 0;
+            let at = word.at * 64;
+            if self.offer(view, at, own, true, &mut cost)
+                || self.offer(view, half + at, disabling, true, &mut cost)
+            {
+                return self.set;
+            }
+        }
+        if is_all_known {
+            return self.set;
+        }
+        for word in words {
+            let know = view.facts.known[word.at];
+            let (own, disabling) = (word.guards & !know, word.excluders & !know);
+            let at = word.at * 64;
+            if self.offer(view, at, own, false, &mut cost)
+                || self.offer(view, half + at, disabling, false, &mut cost)
+            {
+                return self.set;
+            }
+        }
+        self.set
+    }
+
+    /// Looks at some sets, as bits after a `first` one; true if no other can be better.
+    #[inline(always)]
+    fn offer(
+        &mut self,
+        view: &mut View<'_>,
+        first: usize,
+        mut sets: u64,
+        are_known: bool,
+        cost: &mut impl FnMut(&mut View<'_>, EnablingSet, &Self) -> u64,
+    ) -> bool {
+        while sets != 0 {
+            let set = EnablingSet(first as u32 + sets.trailing_zeros());
+            sets &= sets - 1;
+            let cost = cost(view, set, self);
+            // A label is asked for only if the answer matters.
+            if self.is_beaten_by(cost) && (are_known || view.is_usable(set)) && self.take(set, cost)
+            {
+                return true;
+            }
+        }
+        false
     }
 }
 
@@ -226,9 +287,12 @@ impl Growth {
                     }
                     self.members[at] |= new;
                     if self.reasons.is_none() {
-                        let numbers = |of: u64| ones(of).map(move |bit| (at * 64 + bit) as u32);
-                        self.enabled.extend(numbers(new & enabled));
-                        self.disabled.extend(numbers(new & !enabled));
+                        for bit in ones(new & enabled) {
+                            self.enabled.push((at * 64 + bit) as u32);
+                        }
+                        for bit in ones(new & !enabled) {
+                            self.disabled.push((at * 64 + bit) as u32);
+                        }
                         continue;
                     }
                     for bit in ones(new) {
@@ -326,63 +390,21 @@ impl Growth {
     ) -> Option<EnablingSet> {
         let tables = view.tables;
         let by_cost = !matches!(policy.scapegoat, Scapegoat::Fst | Scapegoat::Rnd);
-        let bits = tables.options_as_bits(t);
-        let Some((guards, excluders)) = bits.filter(|_| by_cost) else {
+        let Some(words) = tables.option_words(t).filter(|_| by_cost) else {
             let options = tables.options.list(t as usize);
             return self.choose(view, options, policy, u64::from(t));
         };
-        let bits = (guards, excluders);
-        let best = Best::new(policy.scapegoat);
         // Most of the time of choosing sets is spent here: where there are few transitions, the
         // number of words of a row is a constant.
         match (policy.scapegoat, tables.words) {
-            (Scapegoat::MinE, 1) => self.best(view, bits, best, Self::narrow_cost::<1>),
-            (Scapegoat::MinE, 2) => self.best(view, bits, best, Self::narrow_cost::<2>),
-            (Scapegoat::MinE, 3) => self.best(view, bits, best, Self::narrow_cost::<3>),
-            (Scapegoat::MinE, 4) => self.best(view, bits, best, Self::narrow_cost::<4>),
-            _ => self.best(view, bits, best, Self::row_cost),
+            (Scapegoat::MinE, 1) => self.narrow_best::<1>(view, words),
+            (Scapegoat::MinE, 2) => self.narrow_best::<2>(view, words),
+            (Scapegoat::MinE, 3) => self.narrow_best::<3>(view, words),
+            (Scapegoat::MinE, 4) => self.narrow_best::<4>(view, words),
+            (scapegoat, _) => Best::new(scapegoat).of(view, words, |view, set, best| {
+                self.row_cost(view, set, best)
+            }),
         }
-    }
-
-    /// The best of the sets that guards and labels that exclude one of them offer. Sets that are known to
-    /// be of no use are not even looked at, and those that are known to be of use come first,
-    /// so that few labels must be asked.
-    #[inline]
-    fn best(
-        &self,
-        view: &mut View<'_>,
-        (guards, excluders): (&[u64], &[u64]),
-        mut best: Best,
-        cost: impl Fn(&Self, &mut View<'_>, EnablingSet, &Best) -> u64,
-    ) -> Option<EnablingSet> {
-        for known in [true, false] {
-            for (at, (guards, excluders)) in guards.iter().zip(excluders).enumerate() {
-                if guards | excluders == 0 {
-                    continue;
-                }
-                let (know, truth) = (view.facts.known[at], view.facts.truth[at]);
-                let (own, disabling) = match known {
-                    true => (guards & know & !truth, excluders & truth),
-                    false => (guards & !know, excluders & !know),
-                };
-                let half = view.tables.half;
-                for (first, mut sets) in [(at * 64, own), (half + at * 64, disabling)] {
-                    while sets != 0 {
-                        let set = EnablingSet(first as u32 + sets.trailing_zeros());
-                        sets &= sets - 1;
-                        let cost = cost(self, view, set, &best);
-                        // A label is asked for only if the answer matters.
-                        if best.is_beaten_by(cost)
-                            && (known || view.is_usable(set))
-                            && best.take(set, cost)
-                        {
-                            return best.set;
-                        }
-                    }
-                }
-            }
-        }
-        best.set
     }
 
     /// What a set costs.
@@ -394,37 +416,38 @@ impl Growth {
         self.cost(view, row, best.scapegoat, below)
     }
 
-    /// The same for `min_e` and rows of so many words; exact only if it is less than the best.
-    #[inline]
-    fn narrow_cost<const WORDS: usize>(
+    /// The best set for `min_e` and rows of so many words.
+    fn narrow_best<const WORDS: usize>(
         &self,
         view: &mut View<'_>,
-        set: EnablingSet,
-        best: &Best,
-    ) -> u64 {
-        view.facts.work += WORDS as u64;
-        let row = &view.tables.enabling.narrow::<WORDS>()[set.0 as usize];
-        let (Some(members), Some(facts)) = (
-            self.members.first_chunk::<WORDS>(),
-            view.facts.enabled.first_chunk::<WORDS>(),
-        ) else {
-            return u64::MAX;
-        };
-        let (mut total, mut enabled) = (0, 0);
-        for at in 0..WORDS {
-            let (new, now) = (row[at] & !members[at], facts[at]);
-            if new & now != 0 {
-                // One enabled transition is worse than any number of disabled ones.
-                if best.set.is_some() && best.cost < 1 << 24 {
-                    return best.cost;
+        words: &[OptionWord],
+    ) -> Option<EnablingSet> {
+        let rows = view.tables.enabling.narrow::<WORDS>();
+        let outside = self.members.first_chunk::<WORDS>()?.map(|word| !word);
+        let now = *view.facts.enabled.first_chunk::<WORDS>()?;
+        let mut looked_at = 0;
+        let set = Best::new(Scapegoat::MinE).of(view, words, |_, set, best| {
+            looked_at += WORDS as u64;
+            // (Exact only if it is less than the best.)
+            let row = &rows[set.0 as usize];
+            let (mut total, mut enabled) = (0, 0);
+            for at in 0..WORDS {
+                let new = row[at] & outside[at];
+                if new & now[at] != 0 {
+                    // One enabled transition is worse than any number of disabled ones.
+                    if best.set.is_some() && best.cost < 1 << 24 {
+                        return best.cost;
+                    }
+                    enabled += u64::from((new & now[at]).count_ones());
                 }
-                enabled += u64::from((new & now).count_ones());
+                if new != 0 {
+                    total += u64::from(new.count_ones());
+                }
             }
-            if new != 0 {
-                total += u64::from(new.count_ones());
-            }
-        }
-        enabled << 24 | total
+            enabled << 24 | total
+        });
+        view.facts.work += looked_at;
+        set
     }
 
     /// How many members are worked off.

@@ -13,6 +13,8 @@
 //! then the rows are not symmetric, and deletion needs them transposed. The same goes for
 //! condition G: who can make a goal false needs all who can make it true.)
 
+use std::collections::BTreeMap;
+
 use stubborn_system::{LabelId, Matrix, May, Relations, Structure, System, TransitionId};
 
 use crate::aim::{Aim, Goals, Plan};
@@ -24,9 +26,42 @@ use crate::rows::{Rows, has, put};
 /// beyond, its list of them is shorter.
 const MOST_LABEL_WORDS: usize = 8;
 
+/// Up to this many words of labels, facts about labels are inferred from others; beyond,
+/// evaluating a label is cheaper than going through rows.
+pub(crate) const MOST_INFERENCE_WORDS: usize = 16;
+
 /// The number of a necessary enabling set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EnablingSet(pub(crate) u32);
+
+/// Of a word of labels, those that are guards of a transition and those that never hold together with one
+/// of its guards (if disabling sets are used). Words without any are left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct OptionWord {
+    /// The number of the word.
+    pub(crate) at: usize,
+    pub(crate) guards: u64,
+    pub(crate) excluders: u64,
+}
+
+impl OptionWord {
+    fn all(guards: &[u32], excluders: &[u32]) -> Box<[Self]> {
+        let mut words: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
+        for label in guards {
+            words.entry(*label as usize / 64).or_default().0 |= 1 << (label % 64);
+        }
+        for label in excluders {
+            words.entry(*label as usize / 64).or_default().1 |= 1 << (label % 64);
+        }
+        let words = words.into_iter();
+        let word = |(at, (guards, excluders))| Self {
+            at,
+            guards,
+            excluders,
+        };
+        words.map(word).collect()
+    }
+}
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -41,11 +76,13 @@ pub(crate) struct Tables {
     pub(crate) questions: Vec<Question>,
     /// Transition to its guards.
     pub(crate) guards: Rows,
+    /// Transition to the labels that are known where it is enabled: its guards, and what never holds
+    /// together with one of them. Empty where nothing is inferred.
+    pub(crate) implied: Rows,
     /// Label to labels that never hold together with it.
     pub(crate) excludes: Rows,
-    /// Transition to the labels that never hold together with one of its guards, if disabling
-    /// sets are used.
-    pub(crate) excluders: Rows,
+    /// Transition to the words of its options, where that is the cheaper form; else empty.
+    option_words: Vec<Box<[OptionWord]>>,
     /// Transition to the enabling sets it may use: those of its own guards first.
     pub(crate) options: Rows,
     /// Enabling set to the transitions that may use it.
@@ -168,6 +205,18 @@ impl Tables {
             .iter()
             .map(|guards| excluders_of(guards, &excludes, plan.settings.disabling_sets))
             .collect();
+        let implied = match labels.div_ceil(64) <= MOST_INFERENCE_WORDS {
+            true => (guard_rows.iter())
+                .map(|guards| [&guards[..], &excluders_of(guards, &excludes, true)].concat())
+                .collect(),
+            false => Vec::new(),
+        };
+        let option_words = match half / 64 <= MOST_LABEL_WORDS {
+            true => (guard_rows.iter().zip(&excluders))
+                .map(|(guards, excluders)| OptionWord::all(guards, excluders))
+                .collect(),
+            false => Vec::new(),
+        };
         let options = (guard_rows.iter().zip(&excluders))
             .map(|(guards, excluders)| options_of(guards, excluders, half))
             .collect();
@@ -188,8 +237,9 @@ impl Tables {
             words,
             questions: Question::all(system),
             guards: Rows::new(labels, guard_rows),
+            implied: Rows::new(labels, implied),
             excludes: Rows::new(labels, excludes),
-            excluders: Rows::new(labels, excluders),
+            option_words,
             users: options.transpose(2 * half),
             options,
             enabling: Rows::new(transitions, enabling),
@@ -220,15 +270,10 @@ impl Tables {
         options_of(&labels, &excluders, self.half)
     }
 
-    /// The guards of a transition and the labels that exclude one of them, as bits, where that
-    /// is the cheaper form.
+    /// The words of the options of a transition, where that is the cheaper form.
     #[inline]
-    pub(crate) fn options_as_bits(&self, t: u32) -> Option<(&[u64], &[u64])> {
-        if self.half / 64 > MOST_LABEL_WORDS {
-            return None;
-        }
-        let guards = self.guards.bits(t as usize)?;
-        Some((guards, self.excluders.bits(t as usize)?))
+    pub(crate) fn option_words(&self, t: u32) -> Option<&[OptionWord]> {
+        self.option_words.get(t as usize).map(|words| &**words)
     }
 
     /// The label that decides whether an enabling set can be used, and the value it must have.
@@ -331,4 +376,26 @@ fn symmetric(mut rows: Vec<Vec<u32>>) -> Vec<Vec<u32>> {
         rows[row as usize].push(column);
     }
     rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_have_the_options_of_the_list() {
+        let (guards, excluders, half) = ([3, 64, 65], [0, 3, 200], 256);
+        let words = OptionWord::all(&guards, &excluders);
+        let numbers = words.iter().map(|word| word.at);
+        assert!(numbers.eq([0, 1, 3]), "{words:?}");
+        let bits = |of: fn(&OptionWord) -> u64| {
+            let all = words.iter().map(move |word| (word.at as u32, of(word)));
+            all.flat_map(|(at, bits)| {
+                stubborn_system::bits::ones(bits).map(move |b| at * 64 + b as u32)
+            })
+        };
+        let disabling = bits(|word| word.excluders).map(|label| label + half);
+        let all: Vec<u32> = bits(|word| word.guards).chain(disabling).collect();
+        assert_eq!(all, options_of(&guards, &excluders, half as usize));
+    }
 }

@@ -9,11 +9,7 @@ use stubborn_system::random::mix;
 use stubborn_system::{Executor, Successors};
 
 use crate::rows::{clear, has, ones_of, or, put};
-use crate::tables::{EnablingSet, Tables};
-
-/// Up to this many words of labels, facts about labels are inferred from others; beyond,
-/// evaluating a label is cheaper than going through rows.
-const MOST_INFERENCE_WORDS: usize = 16;
+use crate::tables::{EnablingSet, MOST_INFERENCE_WORDS, Tables};
 
 /// What asking for a label takes, in words of rows.
 pub(crate) const LABEL_WORK: u64 = 16;
@@ -89,16 +85,10 @@ impl Facts {
             return;
         }
         for transition in &self.enabled_list {
-            if let Some(guards) = tables.guards.bits(*transition as usize) {
+            let t = *transition as usize;
+            if let (Some(guards), Some(implied)) = (tables.guards.bits(t), tables.implied.bits(t)) {
                 or(&mut self.truth, guards);
-            }
-        }
-        self.known.copy_from_slice(&self.truth);
-        for at in 0..self.truth.len() {
-            for bit in stubborn_system::bits::ones(self.truth[at]) {
-                if let Some(excluded) = tables.excludes.bits(at * 64 + bit) {
-                    or(&mut self.known, excluded);
-                }
+                or(&mut self.known, implied);
             }
         }
     }

@@ -11,7 +11,6 @@
 //! are known to need more than they get are not tried: what is found then is of no more use than that it was
 //! too much. What a class may take depends on counts alone, never on which core is faster.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -199,7 +198,7 @@ impl<'p, 'm> Classes<'p, 'm> {
         };
         let mut key = vec![kind, i64::from(a.id), i64::from(b.id)];
         // The fields of the first are numbered already.
-        let mut numbers: HashMap<FieldId, i64> = HashMap::new();
+        let mut numbers: RapidHashMap<FieldId, i64> = RapidHashMap::default();
         let layout = self.pairs.model().layout();
         for (number, id) in a.fields.iter().enumerate() {
             let field = layout.field(*id);

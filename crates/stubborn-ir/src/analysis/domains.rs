@@ -21,6 +21,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rapidhash::RapidHashMap;
 use stubborn_system::{Field, FieldId, LabelId, ProcessId, System};
 
 use super::enumerate::{Condition, Ended, Enumeration, words_of};
@@ -163,8 +164,8 @@ pub(super) struct Domains {
 /// Views, and the different lists of values among them.
 #[derive(Debug, Default)]
 struct Views {
-    known: HashMap<Vec<FieldId>, Arc<View>>,
-    lists: HashMap<Vec<u32>, u32>,
+    known: RapidHashMap<Vec<FieldId>, Arc<View>>,
+    lists: RapidHashMap<Vec<u32>, u32>,
 }
 
 /// The values of a few fields of one cluster, without repetition.
@@ -400,7 +401,7 @@ struct Fixpoint<'m> {
     /// Commands that look at or write a cluster.
     users: Vec<Vec<u32>>,
     /// What commands looked at before, by fields.
-    projections: HashMap<Vec<FieldId>, Projection>,
+    projections: RapidHashMap<Vec<FieldId>, Projection>,
     budget: u64,
     /// Of that, for one command in one round.
     most_for_one: u64,
@@ -452,7 +453,7 @@ impl<'m> Fixpoint<'m> {
             dirty: vec![true; supports.len()],
             seen: vec![Vec::new(); supports.len()],
             users: Vec::new(),
-            projections: HashMap::new(),
+            projections: RapidHashMap::default(),
             budget: start.budget,
             most_for_one: start.budget / COMMAND_SHARE,
         };
@@ -647,7 +648,7 @@ impl<'m> Fixpoint<'m> {
         }
         self.seen[command] = views.iter().map(|v| v.len()).collect();
         for (cluster, tuples) in written.into_iter().zip(found) {
-            self.extend(cluster, tuples);
+            self.extend(cluster, tuples.into_iter().collect());
         }
     }
 
@@ -660,12 +661,12 @@ impl<'m> Fixpoint<'m> {
         Some(Arc::clone(&projection.view))
     }
 
-    fn extend(&mut self, cluster: usize, found: Tuples) {
+    /// Adds different tuples that are new.
+    fn extend(&mut self, cluster: usize, mut found: Vec<Vec<u32>>) {
         if found.is_empty() {
             return;
         }
         // Sorted, so that results do not depend on the order of a hash table.
-        let mut found: Vec<_> = found.into_iter().collect();
         found.sort_unstable();
         if let Some(tuples) = &mut self.domains.clusters[cluster].tuples {
             found.iter().for_each(|t| tuples.extend_from_slice(t));
@@ -760,15 +761,17 @@ impl<'m> Fixpoint<'m> {
             self.fall_apart(at);
         }
         let at = self.domains.cluster_of[field.index()] as usize;
+        if self.domains.clusters[at].len() == size {
+            // All of them are known, as they are to most commands of those that are given up.
+            return;
+        }
         let values: Vec<u32> = match bound {
             Some(values) => values.into_iter().collect(),
             None => (0..size as u32).collect(),
         };
-        let missing = values
-            .into_iter()
-            .map(|raw| vec![raw])
-            .filter(|t| !self.known[at].contains(t));
-        let missing = missing.collect();
+        let is_known = |raw: &u32| self.known[at].contains(std::slice::from_ref(raw));
+        let missing = values.into_iter().filter(|raw| !is_known(raw));
+        let missing = missing.map(|raw| vec![raw]).collect();
         self.extend(at, missing);
     }
 
@@ -788,7 +791,7 @@ impl<'m> Fixpoint<'m> {
                 found.insert(tuple);
             }
         }
-        self.extend(at, found);
+        self.extend(at, found.into_iter().collect());
     }
 
     /// The budget is spent: what this command writes keeps its declared range.

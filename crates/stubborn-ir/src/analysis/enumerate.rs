@@ -1,9 +1,9 @@
 //! Trying all combinations of values of a few fields, with the real code.
 
-use std::collections::HashMap;
 use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rapidhash::RapidHashMap;
 use stubborn_system::{FieldId, LabelId, System};
 
 use super::domains::View;
@@ -77,7 +77,7 @@ pub(super) enum Ended {
 
 /// The tuples of whole views that satisfy conditions, by fields and conditions.
 #[derive(Default)]
-pub(super) struct Filtered(Mutex<HashMap<FilterKey, Arc<Packed>>>);
+pub(super) struct Filtered(Mutex<RapidHashMap<FilterKey, Arc<Packed>>>);
 
 /// The fields of a view, and labels that must hold or must not.
 type FilterKey = (Vec<FieldId>, Vec<(LabelId, bool)>);

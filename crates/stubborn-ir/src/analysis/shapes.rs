@@ -8,8 +8,6 @@
 //! does not matter when commands are tried is left out: which failure it is, and what is
 //! printed.
 
-use std::collections::HashMap;
-
 use rapidhash::RapidHashMap;
 use stubborn_system::{ChannelId, FieldId};
 
@@ -37,7 +35,7 @@ impl Shapes {
             let mut writer = Writer {
                 model,
                 code: Vec::new(),
-                numbers: HashMap::new(),
+                numbers: RapidHashMap::default(),
                 fields: Vec::new(),
             };
             write(&mut writer);
@@ -107,7 +105,7 @@ enum Tag {
 struct Writer<'m> {
     model: &'m Model,
     code: Vec<i64>,
-    numbers: HashMap<FieldId, u32>,
+    numbers: RapidHashMap<FieldId, u32>,
     fields: Vec<FieldId>,
 }
 
