@@ -240,8 +240,8 @@ impl Growth {
     }
 
     /// What adding a row would cost, as a number that orders rows: by new transitions to
-    /// unseen states (if the strategy looks at them), new enabled ones, new ones. With `min_e`, what
-    /// is not `below` a bound need not be counted to its end.
+    /// unseen states (if the strategy looks at them), new enabled ones, new ones. Those that need nothing
+    /// more once they are members cost nothing. With `min_e`, what is not `below` a bound need not be counted to its end.
     #[inline]
     fn cost(&self, view: &View<'_>, row: Row<'_>, scapegoat: Scapegoat, below: u64) -> u64 {
         let facts = &view.facts;
@@ -254,8 +254,9 @@ impl Growth {
         match row {
             Row::List(list) => {
                 for t in list.iter().filter(|t| !has(&self.members, **t)) {
-                    total += 1;
-                    enabled += u64::from(has(&facts.enabled, *t));
+                    let now = has(&facts.enabled, *t);
+                    total += u64::from(now || !has(&self.covered, *t));
+                    enabled += u64::from(now);
                     fresh += u64::from(by_fresh && has(&facts.fresh, *t));
                     if enabled << 24 | total >= below {
                         return below;
@@ -263,9 +264,10 @@ impl Growth {
                 }
             }
             Row::Bits(bits) => {
-                let words = bits.iter().zip(&self.members).zip(&facts.enabled);
-                for (at, ((word, members), now)) in words.enumerate() {
-                    let new = word & !members;
+                let own = self.members.iter().zip(&self.covered);
+                let words = bits.iter().zip(own).zip(&facts.enabled);
+                for (at, ((word, (members, covered)), now)) in words.enumerate() {
+                    let new = word & !members & (now | !covered);
                     if new != 0 {
                         total += u64::from(new.count_ones());
                         if new & now != 0 {
@@ -308,7 +310,12 @@ impl Growth {
             }
             _ => {
                 let mut best = Best::new(policy.scapegoat);
+                // Of the locations of a process that exclude another one, it is at one: the others need not
+                // be counted.
                 sets().any(|set| {
+                    if view.is_known_useless(set) {
+                        return false;
+                    }
                     let cost = self.row_cost(view, set, &best);
                     best.is_beaten_by(cost) && view.is_usable(set) && best.take(set, cost)
                 });
@@ -404,15 +411,17 @@ impl Growth {
     ) -> u64 {
         view.facts.work += WORDS as u64;
         let row = &view.tables.enabling.narrow::<WORDS>()[set.0 as usize];
-        let (Some(members), Some(facts)) = (
+        let (Some(members), Some(covered), Some(facts)) = (
             self.members.first_chunk::<WORDS>(),
+            self.covered.first_chunk::<WORDS>(),
             view.facts.enabled.first_chunk::<WORDS>(),
         ) else {
             return u64::MAX;
         };
         let (mut total, mut enabled) = (0, 0);
         for at in 0..WORDS {
-            let (new, now) = (row[at] & !members[at], facts[at]);
+            let now = facts[at];
+            let new = row[at] & !members[at] & (now | !covered[at]);
             if new & now != 0 {
                 // One enabled transition is worse than any number of disabled ones.
                 if best.set.is_some() && best.cost < 1 << 24 {

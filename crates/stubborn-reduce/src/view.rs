@@ -13,7 +13,7 @@ use crate::tables::{EnablingSet, Tables};
 
 /// Up to this many words of labels, facts about labels are inferred from others; beyond,
 /// evaluating a label is cheaper than going through rows.
-const MOST_INFERENCE_WORDS: usize = 16;
+const MOST_INFERENCE_WORDS: usize = 64;
 
 /// What asking for a label takes, in words of rows.
 pub(crate) const LABEL_WORK: u64 = 16;
@@ -169,6 +169,13 @@ impl View<'_> {
     pub(crate) fn is_usable(&mut self, set: EnablingSet) -> bool {
         let (label, value) = self.tables.condition(set);
         self.holds(label) == value
+    }
+
+    /// Whether it is known without asking that an enabling set cannot be used in this state.
+    #[inline]
+    pub(crate) fn is_known_useless(&self, set: EnablingSet) -> bool {
+        let (label, value) = self.tables.condition(set);
+        has(&self.facts.known, label) && has(&self.facts.truth, label) != value
     }
 
     /// Whether a transition is enabled.
