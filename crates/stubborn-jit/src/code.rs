@@ -11,8 +11,9 @@ use cranelift_module::{FuncId, Module, default_libcall_names};
 use stubborn_ir::Model;
 use stubborn_system::{LabelId, ProcessId, SpareRoom, Successors, System};
 
+use crate::calls::Calls;
 use crate::emit::{Blank, Unit, emit_label, emit_successors};
-use crate::plan::Plan;
+use crate::plan::{Chunk, Plan};
 use crate::runtime::Runtime;
 
 /// Appends successors of a state to the room, from entry `count` on; returns the new count.
@@ -165,9 +166,9 @@ fn compile(
 pub(crate) struct SuccessorCode {
     _memory: Memory,
     /// By priority, smallest number first.
-    functions: Vec<Vec<SuccessorsFn>>,
-    /// By process: its steps in the middle of chains.
-    chains: Vec<Vec<SuccessorsFn>>,
+    functions: Vec<Calls>,
+    /// By process that has steps in the middle of chains: these.
+    chains: Vec<Option<Calls>>,
     most_successors: usize,
     words: usize,
 }
@@ -192,14 +193,13 @@ impl SuccessorCode {
             // SAFETY: these functions were emitted with this signature.
             unsafe { std::mem::transmute::<*const u8, SuccessorsFn>(address) }
         });
-        let functions = plan
-            .successors
-            .iter()
-            .map(|(_, chunks)| addresses.by_ref().take(chunks.len()).collect())
-            .collect();
-        let mut chains = vec![Vec::new(); model.program().processes.len()];
+        let mut calls = |chunks: &[Chunk]| Calls::new(model, chunks.iter().zip(&mut addresses));
+        let by_priority = plan.successors.iter();
+        let functions = by_priority.map(|(_, chunks)| calls(chunks)).collect();
+        let mut chains: Vec<Option<Calls>> = Vec::new();
+        chains.resize_with(model.program().processes.len(), || None);
         for (process, chunks) in &plan.chains {
-            chains[process.index()] = addresses.by_ref().take(chunks.len()).collect();
+            chains[process.index()] = Some(calls(chunks));
         }
         Ok(Self {
             _memory: memory,
@@ -218,11 +218,9 @@ impl SuccessorCode {
         let room = out.spare_room(self.most_successors);
         let mut count = 0;
         for functions in &self.functions {
-            for function in functions {
-                // SAFETY: the state has the words that the code was made for, the buffer has
-                // room for all successors, and the code writes whole entries and no others.
-                count = unsafe { function(state.as_ptr(), &room, count) };
-            }
+            // SAFETY: the state has the words that the code was made for, the buffer has
+            // room for all successors, and the code writes whole entries and no others.
+            count = unsafe { functions.run(state, &room, count) };
             if count > 0 {
                 break;
             }
@@ -238,11 +236,11 @@ impl SuccessorCode {
         assert_eq!(state.len(), self.words, "a state of another system");
         assert_eq!(out.words(), self.words, "a buffer of another system");
         let room = out.spare_room(self.most_successors);
-        let mut count = 0;
-        for function in &self.chains[process.index()] {
+        let count = match &self.chains[process.index()] {
             // SAFETY: as for all successors, of which these are some.
-            count = unsafe { function(state.as_ptr(), &room, count) };
-        }
+            Some(functions) => unsafe { functions.run(state, &room, 0) },
+            None => 0,
+        };
         // SAFETY: the code wrote that many entries.
         unsafe { out.claim(count) }
     }

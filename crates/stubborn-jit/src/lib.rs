@@ -44,6 +44,7 @@
 //! assert_eq!(successors.len(), 1);
 //! ```
 
+mod calls;
 mod code;
 mod emit;
 mod executor;

@@ -1,7 +1,8 @@
 //! How the code of a model is cut into functions of bounded size.
 //!
 //! Compilers are slower than linear on huge functions, so commands are packed into chunks
-//! up to a size. Chunks run one after the other, in the order of commands.
+//! up to a size. Chunks run one after the other, in the order of commands; of a process that fills
+//! several, [only those](crate::calls) with commands of its location.
 
 use stubborn_ir::{ChannelRef, Expr, Model, Place, Statement, chain};
 use stubborn_system::{FieldId, ProcessId};
@@ -188,7 +189,8 @@ struct Packer {
 
 impl Packer {
     fn add(&mut self, counter: Option<FieldId>, location: u32, command: u32, size: usize) {
-        if self.size > 0 && self.size + size > CHUNK_SIZE {
+        let is_full = self.size > 0 && self.size + size > CHUNK_SIZE;
+        if is_full || self.is_rest_of_another(counter) {
             self.done.push(std::mem::take(&mut self.open));
             self.size = 0;
         }
@@ -207,6 +209,14 @@ impl Packer {
                 }),
             }
         }
+    }
+
+    /// The open chunk is the end of a process that fills several, and no place for others.
+    fn is_rest_of_another(&self, counter: Option<FieldId>) -> bool {
+        let of = |piece: Option<&Piece>| piece.and_then(|piece| piece.counter);
+        let rest = of(self.open.first())
+            .filter(|c| of(self.done.last().and_then(|d| d.last())) == Some(*c));
+        rest.is_some() && rest != counter
     }
 
     fn finish(mut self) -> Vec<Chunk> {

@@ -28,6 +28,8 @@ use crate::{CheckError, Planner};
 /// it takes to compute relations where there are few transitions. (With fewer, counterexamples of small models are
 /// no longer shortest: that of extinction.3 has 105 steps instead of 98 with half a million.)...
 const FEWEST_STATES: u64 = 2_000_000;
+/// ... of up to so many words: a state of 31 words (SPIN's leader) takes more than twice as long as one of three...
+const USUAL_WORDS: u64 = 16;
 /// ... and where there are many, about as long as so many states for each pair: nobody has to wait longer
 /// than for what was done so far...
 const STATES_A_PAIR: u64 = 1;
@@ -139,6 +141,11 @@ fn first_pause(unknown: u64, fewest: u64) -> u64 {
     pairs.saturating_mul(STATES_A_PAIR).max(fewest)
 }
 
+/// States that take about as long as [`FEWEST_STATES`] of the usual size.
+fn fewest_states(words: usize) -> u64 {
+    FEWEST_STATES * USUAL_WORDS / USUAL_WORDS.max(words as u64)
+}
+
 impl Planner<'_> {
     /// The same for its system, and within the user's patience.
     pub(crate) fn first_pause(&self, fewest: u64) -> u64 {
@@ -176,7 +183,7 @@ impl<'m, 'q> Decider<'m, 'q> {
             most: planner.options.limits.states.unwrap_or(u64::MAX),
             best: None,
             decision: Decision {
-                next_pause: planner.first_pause(FEWEST_STATES),
+                next_pause: planner.first_pause(fewest_states(planner.system.layout().words())),
                 ..Decision::nobodys()
             },
         }
@@ -431,6 +438,13 @@ mod tests {
         // SPIN's leader election.
         assert_eq!(first_pause(388, 50_000), 388 * 388);
         assert_eq!(first_pause(u64::MAX, 50_000), u64::MAX);
+    }
+
+    #[test]
+    fn wide_states_are_asked_about_sooner() {
+        assert_eq!(fewest_states(2), FEWEST_STATES);
+        assert_eq!(fewest_states(16), FEWEST_STATES);
+        assert_eq!(fewest_states(64), FEWEST_STATES / 4);
     }
 
     /// Keeps so many of the transitions, and says that each set took so much work.

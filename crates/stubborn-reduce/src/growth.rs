@@ -304,8 +304,8 @@ impl Growth {
     }
 
     /// What adding a row would cost, as a number that orders rows: by new transitions to
-    /// unseen states (if the strategy looks at them), new enabled ones, new ones. With `min_e`, what
-    /// is not `below` a bound need not be counted to its end.
+    /// unseen states (if the strategy looks at them), new enabled ones, new ones. Those that need nothing
+    /// more once they are members cost nothing. With `min_e`, what is not `below` a bound need not be counted to its end.
     #[inline]
     fn cost(&self, view: &View<'_>, row: Row<'_>, scapegoat: Scapegoat, below: u64) -> u64 {
         let facts = &view.facts;
@@ -318,8 +318,9 @@ impl Growth {
         match row {
             Row::List(list) => {
                 for t in list.iter().filter(|t| !has(&self.members, **t)) {
-                    total += 1;
-                    enabled += u64::from(has(&facts.enabled, *t));
+                    let now = has(&facts.enabled, *t);
+                    total += u64::from(now || !has(&self.covered, *t));
+                    enabled += u64::from(now);
                     fresh += u64::from(by_fresh && has(&facts.fresh, *t));
                     if enabled << 24 | total >= below {
                         return below;
@@ -327,9 +328,10 @@ impl Growth {
                 }
             }
             Row::Bits(bits) => {
-                let words = bits.iter().zip(&self.members).zip(&facts.enabled);
-                for (at, ((word, members), now)) in words.enumerate() {
-                    let new = word & !members;
+                let own = self.members.iter().zip(&self.covered);
+                let words = bits.iter().zip(own).zip(&facts.enabled);
+                for (at, ((word, (members, covered)), now)) in words.enumerate() {
+                    let new = word & !members & (now | !covered);
                     if new != 0 {
                         total += u64::from(new.count_ones());
                         if new & now != 0 {
@@ -372,7 +374,12 @@ impl Growth {
             }
             _ => {
                 let mut best = Best::new(policy.scapegoat);
+                // Of the locations of a process that exclude another one, it is at one: the others need not
+                // be counted.
                 sets().any(|set| {
+                    if view.is_known_useless(set) {
+                        return false;
+                    }
                     let cost = self.row_cost(view, set, &best);
                     best.is_beaten_by(cost) && view.is_usable(set) && best.take(set, cost)
                 });
@@ -423,8 +430,14 @@ impl Growth {
         words: &[OptionWord],
     ) -> Option<EnablingSet> {
         let rows = view.tables.enabling.narrow::<WORDS>();
-        let outside = self.members.first_chunk::<WORDS>()?.map(|word| !word);
+        let (members, covered) = (
+            self.members.first_chunk::<WORDS>()?,
+            self.covered.first_chunk::<WORDS>()?,
+        );
         let now = *view.facts.enabled.first_chunk::<WORDS>()?;
+        // Of what would be new, what counts.
+        let outside: [u64; WORDS] =
+            std::array::from_fn(|at| !members[at] & (now[at] | !covered[at]));
         let mut looked_at = 0;
         let set = Best::new(Scapegoat::MinE).of(view, words, |_, set, best| {
             looked_at += WORDS as u64;

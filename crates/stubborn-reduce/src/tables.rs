@@ -28,7 +28,7 @@ const MOST_LABEL_WORDS: usize = 8;
 
 /// Up to this many words of labels, facts about labels are inferred from others; beyond,
 /// evaluating a label is cheaper than going through rows.
-pub(crate) const MOST_INFERENCE_WORDS: usize = 16;
+pub(crate) const MOST_INFERENCE_WORDS: usize = 64;
 
 /// The number of a necessary enabling set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -161,6 +161,13 @@ impl View<'_> {
         self.holds(label) == value
     }
 
+    /// Whether it is known without asking that an enabling set cannot be used in this state.
+    #[inline]
+    pub(crate) fn is_known_useless(&self, set: EnablingSet) -> bool {
+        let (label, value) = self.tables.condition(set);
+        has(&self.facts.known, label) && has(&self.facts.truth, label) != value
+    }
+
     /// Whether a transition is enabled.
     #[inline]
     pub(crate) fn is_enabled(&self, transition: u32) -> bool {

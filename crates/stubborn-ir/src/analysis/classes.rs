@@ -88,6 +88,7 @@ impl<'p, 'm> Classes<'p, 'm> {
         let spending = self.pairs.model().budget();
         let asked = parallel(spending, rows, |at| {
             let mut local = Vec::new();
+            let mut keyed = Vec::new();
             let mut asked = 0;
             for (number, (column, first)) in row(at).enumerate() {
                 if number % LOOK_EVERY == LOOK_EVERY - 1 && spending.poll().is_some() {
@@ -101,13 +102,21 @@ impl<'p, 'm> Classes<'p, 'm> {
                         match may_ask.then(|| self.pairs.views(question)).flatten() {
                             None => Entry::Known(column, Decision::TooMuch),
                             Some(views) => {
-                                let key = self.key(question, &views);
-                                let mut keys = keys.lock().unwrap_or_else(PoisonError::into_inner);
-                                Entry::Try(column, keys.class(key, question, views))
+                                keyed.push((self.key(question, &views), question, views));
+                                Entry::Try(column, 0)
                             }
                         }
                     }
                 });
+            }
+            // Once for all columns: threads would wait for each other most of the time.
+            let mut keys = keys.lock().unwrap_or_else(PoisonError::into_inner);
+            let classes = local.iter_mut().filter_map(|entry| match entry {
+                Entry::Try(_, class) => Some(class),
+                Entry::Known(..) => None,
+            });
+            for (class, (key, question, views)) in classes.zip(keyed) {
+                *class = keys.class(key, question, views);
             }
             local
         });

@@ -19,7 +19,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::{ControlFlow, Range};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use rapidhash::RapidHashMap;
 use stubborn_system::{Field, FieldId, LabelId, ProcessId, System};
@@ -156,7 +156,7 @@ pub(super) struct Domains {
     /// The cluster of each field.
     cluster_of: Vec<u32>,
     /// Views that were asked for before; many pairs look at the same fields.
-    views: Mutex<Views>,
+    views: RwLock<Views>,
     /// A field is open, or a command was too much work.
     is_rough: bool,
 }
@@ -209,7 +209,7 @@ impl Domains {
         Self {
             cluster_of: (0..clusters.len() as u32).collect(),
             clusters,
-            views: Mutex::default(),
+            views: RwLock::default(),
             is_rough: false,
         }
     }
@@ -274,33 +274,50 @@ impl Domains {
 
     /// The joint values of some fields, cluster by cluster; `None` if one of them is open.
     pub(super) fn views(&self, fields: &[FieldId]) -> Option<Vec<Arc<View>>> {
-        let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
+        let (fields, ends) = self.by_cluster(fields);
+        let views = self.views.read().unwrap_or_else(PoisonError::into_inner);
+        let known = groups(&fields, &ends).map(|wanted| views.known.get(wanted).cloned());
+        if let Some(known) = known.collect() {
+            return Some(known);
+        }
+        drop(views);
+        let mut views = self.views.write().unwrap_or_else(PoisonError::into_inner);
         let Views { known, lists } = &mut *views;
-        let known = |wanted: Vec<FieldId>| {
-            if let Some(view) = known.get(&wanted) {
+        let known = |wanted: &[FieldId]| {
+            if let Some(view) = known.get(wanted) {
                 return Some(view.clone());
             }
-            let mut view = self.project(wanted.clone())?;
+            let mut view = self.project(wanted.to_vec())?;
             let next = lists.len() as u32;
             view.list = *lists.entry(view.tuples.clone()).or_insert(next);
             let view = Arc::new(view);
-            known.insert(wanted, view.clone());
+            known.insert(wanted.to_vec(), view.clone());
             Some(view)
         };
-        self.by_cluster(fields).into_iter().map(known).collect()
+        groups(&fields, &ends).map(known).collect()
     }
 
-    /// The fields, cluster by cluster.
-    fn by_cluster(&self, fields: &[FieldId]) -> Vec<Vec<FieldId>> {
-        let mut groups: Vec<(u32, Vec<FieldId>)> = Vec::new();
-        for field in fields {
-            let cluster = self.cluster_of[field.index()];
-            match groups.iter_mut().find(|(c, _)| *c == cluster) {
-                Some((_, list)) => list.push(*field),
-                None => groups.push((cluster, vec![*field])),
+    /// The fields, cluster by cluster in the order in which these come up, and where each group ends. (It is asked
+    /// for every pair that is tried: two lists are made, not one for each cluster.)
+    fn by_cluster(&self, fields: &[FieldId]) -> (Vec<FieldId>, Vec<usize>) {
+        let cluster = |field: &FieldId| self.cluster_of[field.index()];
+        let mut sorted = fields.to_vec();
+        let mut ends = Vec::new();
+        let mut from = 0;
+        while let Some(first) = sorted.get(from) {
+            let first = cluster(first);
+            let mut end = from + 1;
+            for at in from + 1..sorted.len() {
+                if cluster(&sorted[at]) == first {
+                    // The others keep their order.
+                    sorted[end..=at].rotate_right(1);
+                    end += 1;
+                }
             }
+            ends.push(end);
+            from = end;
         }
-        groups.into_iter().map(|(_, list)| list).collect()
+        (sorted, ends)
     }
 
     /// The joint values of some fields of one cluster, in the order of its tuples.
@@ -309,6 +326,12 @@ impl Domains {
         projection.catch_up(self)?;
         Some(Arc::unwrap_or_clone(projection.view))
     }
+}
+
+/// What lies between the ends of groups.
+fn groups<'f>(fields: &'f [FieldId], ends: &'f [usize]) -> impl Iterator<Item = &'f [FieldId]> {
+    let starts = std::iter::once(&0).chain(ends);
+    starts.zip(ends).map(|(from, to)| &fields[*from..*to])
 }
 
 /// The values of a few fields of a cluster, which follow when that grows.
@@ -439,7 +462,7 @@ impl<'m> Fixpoint<'m> {
         let domains = Domains {
             cluster_of,
             clusters,
-            views: Mutex::default(),
+            views: RwLock::default(),
             is_rough: false,
         };
         let mut fixpoint = Self {
@@ -562,8 +585,9 @@ impl<'m> Fixpoint<'m> {
         fields.dedup();
         written.sort_unstable();
         written.dedup();
-        let groups = self.domains.by_cluster(&fields);
-        let views: Option<Vec<_>> = groups.into_iter().map(|list| self.view(list)).collect();
+        let (sorted, ends) = self.domains.by_cluster(&fields);
+        let views = groups(&sorted, &ends).map(|list| self.view(list.to_vec()));
+        let views: Option<Vec<_>> = views.collect();
         let Some(views) = views else {
             return self.command_with_open_fields(command);
         };

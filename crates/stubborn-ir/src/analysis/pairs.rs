@@ -228,10 +228,15 @@ impl<'m> Pairs<'m> {
                 (looked(t), looked(u))
             }
         };
+        let domains = self.domains?;
+        // Most pairs of a model with many values have such a field.
+        if a.iter().chain(b).any(|field| domains.is_open(*field)) {
+            return None;
+        }
         let mut all: Vec<FieldId> = a.iter().chain(b).copied().collect();
         all.sort_unstable();
         all.dedup();
-        self.domains?.views(&all)
+        domains.views(&all)
     }
 
     /// Tries all values, within a budget; what needs more than `most` evaluations to be decided is not
