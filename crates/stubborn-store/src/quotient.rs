@@ -8,11 +8,11 @@
 //! buckets it is displaced, so no order has to be maintained: entries never
 //! move, and a lookup is a scan of, almost always, one line. And the home bucket
 //! is monotone in the hash for any number of buckets, so that growing by any
-//! factor is one pass from left to right over old and new memory.
+//! factor is one pass from right to left, in place.
 //!
 //! Layout: the top four bits of the hash choose a segment (tables grow segment
-//! by segment, and in place), the others the home bucket. A bucket has entries of the low bits of
-//! the hash, 6 bits of displacement and 6 flags. The more homes there are, the
+//! by segment), the others the home bucket. A bucket has entries of the low bits
+//! of the hash, 6 bits of displacement and 6 flags. The more homes there are, the
 //! fewer bits tell the keys of one home apart: with 28, twelve entries fit into
 //! a bucket, with 36 ten.
 //!
@@ -211,7 +211,7 @@ impl QuotientTable {
         done
     }
 
-    /// Segments that a thread lets grow, one after the other, where there are several threads.
+    /// Segments that a thread lets grow, one after the other, at most, where there are several threads.
     const EACH_GROWS: usize = 4;
 
     /// So many keys before its turn a home is looked at for the first time.
@@ -273,7 +273,7 @@ impl QuotientTable {
         self.limit
     }
 
-    /// Lets its smallest segments grow by `factor`, as many at a time as there are `threads` to help.
+    /// Lets its smallest segments grow by `factor`, some at a time for each of the `threads` that help.
     ///
     /// The segments have about the same number of entries and, except where all of them grow
     /// together, sizes that are spread between one and `factor`: the table as a whole becomes larger
@@ -289,10 +289,12 @@ impl QuotientTable {
         } else {
             threads.max(1)
         };
-        // Whoever waits for a growth, or helps with it, has to be woken: several threads have fewer of them.
+        // Whoever waits for a growth, or helps with it, has to be woken: several threads have fewer growths,
+        // if the table does not get larger by much more than a tenth each time.
+        let tenths = (factor.ln() / 1.1_f64.ln()).round().max(1.0) as usize;
         let together = match threads {
             1 => 1,
-            _ => Self::EACH_GROWS * threads,
+            _ => (self.segments.len() / tenths).clamp(threads, Self::EACH_GROWS * threads),
         };
         let steps = self.segments.len().div_ceil(together) as i32;
         let step = factor.powf(1.0 / f64::from(steps));

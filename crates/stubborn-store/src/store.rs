@@ -279,8 +279,8 @@ impl Store {
     }
 
     /// The number of states. A bitstate store may count a state twice that two
-    /// threads insert at once. With more than a few threads and many states, a few thousand new ones
-    /// may be missing until their workers are dropped.
+    /// threads insert at once. With several threads and many states, some new ones (a few thousand with
+    /// sixteen) may be missing until their workers are dropped.
     pub fn len(&self) -> u64 {
         self.len.load(Ordering::Relaxed)
     }

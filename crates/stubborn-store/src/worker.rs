@@ -23,7 +23,7 @@ pub struct Worker<'s> {
     count: OwnCount,
 }
 
-/// New states that a thread has not told the others of. Where there are many threads and states, to
+/// New states that a thread has not told the others of. Where there are several threads and many states, to
 /// count each batch would be to wait for the others at one place of memory.
 #[derive(Default)]
 struct OwnCount {

@@ -121,3 +121,38 @@ fn a_refused_growth_keeps_everything() {
         assert_eq!(table.flags(table.hash(key)), Some(key as u8 & 63));
     }
 }
+
+/// Keys of one home take all buckets within its reach; those of another home are behind them, and
+/// before them when the segment is stretched. Then there is not room for all.
+#[test]
+fn what_has_no_room_when_a_segment_is_stretched_is_not_lost() {
+    const BITS: u32 = 20;
+    let budget = MemoryBudget::unlimited();
+    let mut segment = Segment::new(&budget, BITS, 64 * 12, true).unwrap();
+    let hash_of = |home: u64, number: u64| home * (1 << BITS) / 64 + number;
+    let many = (0..760).map(|number| hash_of(30, number));
+    let hashes: Vec<u64> = many
+        .chain((0..10).map(|number| hash_of(40, number)))
+        .collect();
+    let home = |hash: u64, homes: u64| place(hash << (64 - BITS), homes);
+    for hash in &hashes {
+        let added = either!(&segment, rows => rows.find_or_add(home(*hash, rows.homes), *hash));
+        let (flags, is_new) = added.unwrap();
+        flags.fetch_or(*hash as u8 & 63, Ordering::Relaxed);
+        assert!(is_new);
+    }
+    segment.reserve(&budget, BITS, 65 * 12, true).unwrap();
+    segment.use_reserve(BITS);
+    // It was copied.
+    assert!(segment.entries() > 65 * 12 && budget.used() == 0);
+    let mut seen = 0;
+    segment.for_each(BITS, |hash, flags| {
+        seen += 1;
+        hashes.contains(&hash) && flags == hash as u8 & 63
+    });
+    assert_eq!(seen, hashes.len());
+    for hash in &hashes {
+        let found = either!(&segment, rows => rows.find(home(*hash, rows.homes), *hash));
+        assert!(found.is_some(), "{hash}");
+    }
+}
