@@ -42,8 +42,8 @@ pub(crate) struct Look {
 pub(crate) const LOOKS: [Look; 2] = [
     Look {
         states: 16_000,
-        walks: 32,
-        steps: 32,
+        walks: 64,
+        steps: 16,
         takes_all: true,
         nodes: 0.0,
         work: u64::MAX,
