@@ -13,6 +13,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use rapidhash::RapidHashMap;
 use stubborn_system::{Budget, FieldId, System};
@@ -264,7 +265,11 @@ impl Keys {
     }
 }
 
-/// Computes rows on all cores; nothing more once the budget is spent.
+/// Rows are computed on one core for so long: to start a thread and to end it takes a part of a millisecond,
+/// and most relations of small models take less.
+const ALONE: Duration = Duration::from_millis(2);
+
+/// Computes rows, on all cores if it takes a while; nothing more once the budget is spent.
 pub(super) fn parallel<R: Default + Send>(
     budget: &Budget,
     rows: usize,
@@ -274,13 +279,18 @@ pub(super) fn parallel<R: Default + Send>(
         None => row(at),
         Some(_) => R::default(),
     };
+    let (begin, mut first) = (Instant::now(), Vec::with_capacity(rows));
+    while first.len() < rows && begin.elapsed() < ALONE {
+        first.push(row(first.len()));
+    }
+    let left = rows - first.len();
+    if left == 0 {
+        return first;
+    }
     let threads = std::thread::available_parallelism()
         .map_or(1, usize::from)
-        .min(rows / 8 + 1);
-    if threads == 1 {
-        return (0..rows).map(row).collect();
-    }
-    let next = AtomicUsize::new(0);
+        .min(left / 8 + 1);
+    let next = AtomicUsize::new(first.len());
     let work = || {
         let mut done = Vec::new();
         loop {
@@ -292,15 +302,19 @@ pub(super) fn parallel<R: Default + Send>(
         }
     };
     let mut all: Vec<(usize, R)> = std::thread::scope(|scope| {
-        let handles: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        let join = |h: std::thread::ScopedJoinHandle<'_, Vec<(usize, R)>>| match h.join() {
-            Ok(done) => done,
-            Err(panic) => std::panic::resume_unwind(panic),
-        };
-        handles.into_iter().flat_map(join).collect()
+        let handles: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut all = work();
+        for handle in handles {
+            match handle.join() {
+                Ok(done) => all.extend(done),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        all
     });
     all.sort_unstable_by_key(|(at, _)| *at);
-    all.into_iter().map(|(_, r)| r).collect()
+    first.extend(all.into_iter().map(|(_, r)| r));
+    first
 }
 
 #[cfg(test)]
