@@ -7,6 +7,7 @@ use rapidhash::RapidHashMap;
 use stubborn_system::{FieldId, LabelId, System};
 
 use super::domains::View;
+use super::support::shares;
 use crate::Model;
 use crate::interpreter::Interpreter;
 
@@ -14,21 +15,21 @@ use crate::interpreter::Interpreter;
 pub(super) const LOOK_EVERY: u64 = 64;
 
 /// A label that must hold, or must not, in the states that are tried.
-#[derive(Clone, Debug)]
-pub(super) struct Condition {
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Condition<'m> {
     label: LabelId,
-    fields: Vec<FieldId>,
+    fields: &'m [FieldId],
     holds: bool,
     /// If it is about one small field: its raw values that meet it.
     values: Option<[u64; 4]>,
 }
 
-impl Condition {
+impl<'m> Condition<'m> {
     /// The label must hold (a label that fails to evaluate counts as holding).
-    pub(super) fn holds(model: &Model, label: LabelId) -> Self {
+    pub(super) fn holds(model: &'m Model, label: LabelId) -> Self {
         Self {
             label,
-            fields: model.structure().label(label).tests.clone(),
+            fields: &model.structure().label(label).tests,
             holds: true,
             values: model.truth_table(label),
         }
@@ -48,7 +49,7 @@ impl Condition {
     }
 
     /// The label must not hold.
-    pub(super) fn fails(model: &Model, label: LabelId) -> Self {
+    pub(super) fn fails(model: &'m Model, label: LabelId) -> Self {
         let holds = Self::holds(model, label);
         Self {
             holds: false,
@@ -87,7 +88,7 @@ impl Filtered {
     fn or_filter(
         &self,
         view: &View,
-        conditions: &[&Condition],
+        conditions: &[Condition<'_>],
         filter: impl FnOnce() -> Arc<Packed>,
     ) -> Arc<Packed> {
         let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -118,6 +119,7 @@ pub(super) fn words_of(model: &Model, fields: &[FieldId]) -> Vec<(usize, u32)> {
 }
 
 /// Some tuples of a view, as they lie in a state.
+#[derive(Default)]
 struct Packed {
     /// The words that the fields are in, and which of their bits.
     words: Vec<(usize, u32)>,
@@ -132,12 +134,12 @@ impl Packed {
         interpreter: &Interpreter<'_>,
         model: &Model,
         (view, range): (&View, Range<usize>),
-        conditions: &[&Condition],
+        conditions: &[Condition<'_>],
         state: &mut [u32],
     ) -> Self {
         let words = words_of(model, &view.fields);
         let (mut bits, mut len) = (Vec::new(), 0);
-        let column = |c: &Condition| view.fields.iter().position(|f| *f == c.fields[0]);
+        let column = |c: &Condition<'_>| view.fields.iter().position(|f| *f == c.fields[0]);
         let (by_value, others): (Vec<_>, Vec<_>) =
             conditions.iter().partition(|c| c.values.is_some());
         let by_value: Vec<(usize, [u64; 4])> = (by_value.into_iter())
@@ -175,7 +177,9 @@ pub(super) struct Enumeration<'m> {
     tuples: Vec<Arc<Packed>>,
     /// Conditions to check as soon as the view at the same position has its value; those at
     /// the end need no field.
-    checks: Vec<Vec<Condition>>,
+    checks: Vec<Vec<Condition<'m>>>,
+    /// From here on, tuples are of fields on which no answer depends: see [`run_telling`](Self::run_telling).
+    idle_from: usize,
     state: Vec<u32>,
     budget: u64,
     /// What a visit takes of the budget.
@@ -188,54 +192,71 @@ impl<'m> Enumeration<'m> {
     pub(super) fn new(
         model: &'m Model,
         views: Vec<(Arc<View>, Range<usize>)>,
-        conditions: Vec<Condition>,
+        conditions: Vec<Condition<'m>>,
         budget: u64,
     ) -> Self {
-        Self::knowing(model, views, conditions, budget, None)
+        Self::knowing(model, views, conditions, budget, None, None)
     }
 
-    /// The same over whole views, where is known what satisfied conditions before.
+    /// The same over whole views, where is known what satisfied conditions before and, if that is of use, which
+    /// fields are `relevant`.
     pub(super) fn of_whole(
         model: &'m Model,
         views: &[Arc<View>],
-        conditions: Vec<Condition>,
+        conditions: Vec<Condition<'m>>,
         budget: u64,
         known: &Filtered,
+        relevant: Option<&[FieldId]>,
     ) -> Self {
         let views = views.iter().map(|view| (view.clone(), 0..view.len()));
-        Self::knowing(model, views.collect(), conditions, budget, Some(known))
+        let known = Some(known);
+        Self::knowing(model, views.collect(), conditions, budget, known, relevant)
     }
 
     fn knowing(
         model: &'m Model,
         views: Vec<(Arc<View>, Range<usize>)>,
-        conditions: Vec<Condition>,
+        conditions: Vec<Condition<'m>>,
         mut budget: u64,
         known: Option<&Filtered>,
+        relevant: Option<&[FieldId]>,
     ) -> Self {
         let interpreter = Interpreter::new(model);
         let mut state = vec![0; model.layout().words()];
         // Conditions on fields of one view are checked first: what is left is often one
         // location of a process.
         let is_inside =
-            |c: &Condition, view: &View| c.fields.iter().all(|f| view.fields.contains(f));
-        let mut views: Vec<(Arc<View>, Arc<Packed>)> = (views.into_iter())
-            .map(|(view, range)| {
-                let own = conditions.iter().filter(|c| is_inside(c, &view));
-                let own: Vec<&Condition> = own.collect();
-                if !own.is_empty() {
-                    budget = budget.saturating_sub(range.len() as u64);
-                }
-                let part = (&*view, range);
-                let pack = || Arc::new(Packed::new(&interpreter, model, part, &own, &mut state));
-                let tuples = match known {
-                    Some(known) => known.or_filter(&view, &own, pack),
-                    None => pack(),
-                };
-                (view, tuples)
-            })
-            .collect();
-        views.sort_by_key(|(_, tuples)| tuples.len);
+            |c: &Condition<'_>, view: &View| c.fields.iter().all(|f| view.fields.contains(f));
+        // The smallest first, which are most likely to be left with nothing: then nobody looks at the others.
+        let mut order: Vec<usize> = (0..views.len()).collect();
+        order.sort_by_key(|at| views[*at].1.len());
+        let mut packed = vec![Arc::default(); views.len()];
+        let mut is_in_vain = false;
+        let mut own: Vec<Condition<'_>> = Vec::new();
+        for at in order {
+            let (view, range) = &views[at];
+            own.clear();
+            own.extend(conditions.iter().filter(|c| is_inside(c, view)));
+            if !own.is_empty() {
+                budget = budget.saturating_sub(range.len() as u64);
+            }
+            if is_in_vain {
+                continue;
+            }
+            let part = (&**view, range.clone());
+            let pack = || Arc::new(Packed::new(&interpreter, model, part, &own, &mut state));
+            packed[at] = match known {
+                Some(known) => known.or_filter(view, &own, pack),
+                None => pack(),
+            };
+            is_in_vain = packed[at].len == 0;
+        }
+        let views = views.into_iter().map(|(view, _)| view);
+        let mut views: Vec<(Arc<View>, Arc<Packed>)> = views.zip(packed).collect();
+        let is_idle =
+            |view: &View| relevant.is_some_and(|relevant| !shares(&view.fields, relevant));
+        views.sort_by_key(|(view, tuples)| (is_idle(view), tuples.len));
+        let idle_from = views.iter().take_while(|(view, _)| !is_idle(view)).count();
         let mut checks = vec![Vec::new(); views.len() + 1];
         for condition in conditions {
             if views.iter().any(|(view, _)| is_inside(&condition, view)) {
@@ -251,6 +272,7 @@ impl<'m> Enumeration<'m> {
             interpreter,
             tuples: views.into_iter().map(|(_, tuples)| tuples).collect(),
             checks,
+            idle_from,
             state,
             budget,
             cost: 0,
@@ -271,11 +293,14 @@ impl<'m> Enumeration<'m> {
     /// combinations, or many.)
     pub(super) fn needs(&self) -> u64 {
         let (mut combinations, mut needs) = (1_u64, 0_u64);
-        for (tuples, checks) in self.tuples.iter().zip(&self.checks) {
+        let levels = self.tuples.iter().zip(&self.checks);
+        for (at, (tuples, checks)) in levels.enumerate() {
             if !checks.is_empty() {
                 return needs;
             }
-            combinations = combinations.saturating_mul(tuples.len as u64);
+            let all = tuples.len as u64;
+            let tried = if at < self.idle_from { all } else { all.min(1) };
+            combinations = combinations.saturating_mul(tried);
             needs = needs.saturating_add(combinations);
         }
         match self.checks.last() {
@@ -286,8 +311,17 @@ impl<'m> Enumeration<'m> {
 
     /// Calls `visit` for every combination.
     pub(super) fn run(&mut self, visit: &mut dyn FnMut(&mut [u32]) -> ControlFlow<()>) -> Ended {
+        self.run_telling(&mut |state| visit(state).map_continue(|()| false))
+    }
+
+    /// Calls `visit` for every combination, but once it has told something (true), no more for others that
+    /// differ only in fields that are not relevant: it would tell the same.
+    pub(super) fn run_telling(
+        &mut self,
+        visit: &mut dyn FnMut(&mut [u32]) -> ControlFlow<(), bool>,
+    ) -> Ended {
         match self.level(0, visit) {
-            ControlFlow::Continue(()) => Ended::Complete,
+            ControlFlow::Continue(_) => Ended::Complete,
             ControlFlow::Break(ended) => ended,
         }
     }
@@ -295,11 +329,11 @@ impl<'m> Enumeration<'m> {
     fn level(
         &mut self,
         at: usize,
-        visit: &mut dyn FnMut(&mut [u32]) -> ControlFlow<()>,
-    ) -> ControlFlow<Ended> {
+        visit: &mut dyn FnMut(&mut [u32]) -> ControlFlow<(), bool>,
+    ) -> ControlFlow<Ended, bool> {
         for condition in &self.checks[at] {
             if !condition.is_met(self.model, &self.interpreter, &self.state) {
-                return ControlFlow::Continue(());
+                return ControlFlow::Continue(false);
             }
         }
         if at == self.tuples.len() {
@@ -316,8 +350,10 @@ impl<'m> Enumeration<'m> {
             }
             self.budget -= 1;
             self.tuples[at].put(next, &mut self.state);
-            self.level(at + 1, visit)?;
+            if self.level(at + 1, visit)? && at >= self.idle_from {
+                return ControlFlow::Continue(true);
+            }
         }
-        ControlFlow::Continue(())
+        ControlFlow::Continue(false)
     }
 }

@@ -18,6 +18,7 @@ mod enumerate;
 mod links;
 mod located;
 mod pairs;
+mod parts;
 #[cfg(test)]
 mod refuted;
 mod shapes;

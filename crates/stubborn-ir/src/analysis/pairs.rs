@@ -7,10 +7,14 @@ use stubborn_system::{FieldId, LabelId, System, TransitionId};
 
 use super::domains::{Domains, View};
 use super::enumerate::{Condition, Ended, Enumeration, Filtered};
+use super::parts::Parts;
 use super::support::{Support, shares};
 use super::syntax::Syntax;
 use crate::interpreter::Interpreter;
 use crate::{Model, Statement};
+
+/// Up to so many combinations are tried without a look at what they have to do with the question.
+const MOST_UNSORTED: u64 = 32;
 
 /// What is to be known about a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -248,11 +252,28 @@ impl<'m> Pairs<'m> {
         budget: u64,
         most: u64,
     ) -> Tried {
+        // (To find out what matters takes a while, too.)
+        let combinations = views.iter().map(|view| view.len() as u64);
+        let is_long = combinations.fold(1, u64::saturating_mul) > MOST_UNSORTED;
+        let relevant = is_long.then(|| self.relevant(question)).flatten();
+        self.decide_by(question, views, relevant.as_deref(), budget, most)
+    }
+
+    /// The same, where is known what is relevant.
+    fn decide_by(
+        &self,
+        question: Question,
+        views: &[Arc<View>],
+        relevant: Option<&[FieldId]>,
+        budget: u64,
+        most: u64,
+    ) -> Tried {
         let mut trial = Trial {
             pairs: self,
             interpreter: Interpreter::new(self.model),
             scratch: (Vec::new(), Vec::new()),
             gave_up: false,
+            told: false,
         };
         let mut enumeration = Enumeration::of_whole(
             self.model,
@@ -260,6 +281,7 @@ impl<'m> Pairs<'m> {
             self.conditions(question),
             budget,
             &self.filtered,
+            relevant,
         )
         .with_cost(question.cost());
         let needs = enumeration.needs();
@@ -276,9 +298,9 @@ impl<'m> Pairs<'m> {
                     true => Condition::holds(self.model, label),
                     false => Condition::fails(self.model, label),
                 };
-                enumeration.run(&mut |state| {
+                enumeration.run_telling(&mut |state| {
                     let turns = trial.turns(state, t, &turned);
-                    wanted(turns || trial.gave_up)
+                    wanted(turns || trial.gave_up).map_continue(|()| trial.told)
                 })
             }
             Question::Together(..) => enumeration.run(&mut |_| wanted(true)),
@@ -288,7 +310,10 @@ impl<'m> Pairs<'m> {
                 let conflict = |trial: &mut Trial<'_, '_>, state: &[u32]| {
                     !trial.commute(state, t, u, &guards) || trial.gave_up
                 };
-                enumeration.run(&mut |state| wanted(trial.with_fillings(state, &unseen, conflict)))
+                enumeration.run_telling(&mut |state| {
+                    let found = trial.with_fillings(state, &unseen, conflict);
+                    wanted(found).map_continue(|()| trial.told)
+                })
             }
             Question::LeftConflict(t, u) => {
                 let unseen = unseen(self.support(t), self.support(u));
@@ -300,9 +325,9 @@ impl<'m> Pairs<'m> {
             }
             Question::Outcome(t, u) => {
                 let guards = Guards::new(self, t, u);
-                enumeration.run(&mut |state| {
+                enumeration.run_telling(&mut |state| {
                     let changes = !trial.keeps_outcome(state, t, u, &guards);
-                    wanted(changes || trial.gave_up)
+                    wanted(changes || trial.gave_up).map_continue(|()| trial.told)
                 })
             }
         };
@@ -319,8 +344,34 @@ impl<'m> Pairs<'m> {
         }
     }
 
+    /// The fields that an answer depends on, sorted, besides what makes a step fail at once; `None` if that may be all of them.
+    ///
+    /// Bodies fall into parts that have no field in common: what a part does, and whether it fails, depends on its own
+    /// fields. A part that one of two steps has for itself does the same in both orders.
+    fn relevant(&self, question: Question) -> Option<Vec<FieldId>> {
+        let structure = self.model.structure();
+        let mut parts = Parts::default();
+        match question {
+            Question::Turn(label, t, _) => {
+                parts.add_body(self.model, t, 0)?;
+                parts.add(structure.label(label).tests.clone(), 1);
+            }
+            Question::Conflict(t, u) | Question::Outcome(t, u) => {
+                let guards = Guards::new(self, t, u);
+                for (number, id) in [t, u].into_iter().enumerate() {
+                    parts.add_body(self.model, id, number)?;
+                    for g in guards.risky[number].iter().chain(&guards.touched[number]) {
+                        parts.add(structure.label(*g).tests.clone(), number);
+                    }
+                }
+            }
+            Question::Together(..) | Question::LeftConflict(..) => return None,
+        }
+        Some(parts.common())
+    }
+
     /// What must hold in the states that are tried.
-    fn conditions(&self, question: Question) -> Vec<Condition> {
+    fn conditions(&self, question: Question) -> Vec<Condition<'m>> {
         let model = self.model;
         let enabled = |t: TransitionId| {
             let guards = self.support(t).guards.iter();
@@ -377,6 +428,9 @@ struct Trial<'p, 'm> {
     scratch: (Vec<u32>, Vec<u32>),
     /// What a body does could not be found out.
     gave_up: bool,
+    /// In the state that was tried last, no step failed at once: what came of it is the same in all states
+    /// that are the same in all that is [relevant](Pairs::relevant).
+    told: bool,
 }
 
 impl Trial<'_, '_> {
@@ -388,14 +442,14 @@ impl Trial<'_, '_> {
     }
 
     /// Whether a condition is met after the transition.
-    fn turns(&mut self, state: &[u32], t: TransitionId, turned: &Condition) -> bool {
+    fn turns(&mut self, state: &[u32], t: TransitionId, turned: &Condition<'_>) -> bool {
         let program = self.pairs.model.program();
         let (mut after, other) = std::mem::take(&mut self.scratch);
         after.clear();
         after.extend_from_slice(state);
         let body = &program.commands[t.index()].body;
-        let turns = self.run(&mut after, body)
-            && turned.is_met(self.pairs.model, &self.interpreter, &after);
+        self.told = self.run(&mut after, body);
+        let turns = self.told && turned.is_met(self.pairs.model, &self.interpreter, &after);
         self.scratch = (after, other);
         turns
     }
@@ -434,8 +488,8 @@ impl Trial<'_, '_> {
     /// Whether both orders are possible and end in the same state, if each is possible alone.
     fn commute(&mut self, state: &[u32], t: TransitionId, u: TransitionId, of: &Guards) -> bool {
         let (mut one, mut other) = self.copies(state);
-        let commute = !self.fire(&mut one, t, &of.risky[0])
-            || !self.fire(&mut other, u, &of.risky[1])
+        self.told = self.fire(&mut one, t, &of.risky[0]) && self.fire(&mut other, u, &of.risky[1]);
+        let commute = !self.told
             || self.fire(&mut one, u, &of.touched[1])
                 && self.fire(&mut other, t, &of.touched[0])
                 && one == other;
@@ -463,8 +517,12 @@ impl Trial<'_, '_> {
         of: &Guards,
     ) -> bool {
         let (mut one, mut other) = self.copies(state);
-        let keeps = !self.fire(&mut other, u, &of.risky[1])
-            || self.outcome(&mut one, t, &of.either) == self.outcome(&mut other, t, &of.either);
+        let before = match self.fire(&mut other, u, &of.risky[1]) {
+            true => Some(self.outcome(&mut one, t, &of.either)),
+            false => None,
+        };
+        self.told = before.flatten().is_some_and(|(_, failed)| !failed);
+        let keeps = before.is_none_or(|it| it == self.outcome(&mut other, t, &of.either));
         self.scratch = (one, other);
         keeps
     }
@@ -542,4 +600,91 @@ fn unseen(ts: &Support, us: &Support) -> Vec<FieldId> {
         |f: &FieldId| ts.looked.binary_search(f).is_ok() || us.looked.binary_search(f).is_ok();
     let written = ts.writes.iter().chain(&us.writes);
     written.filter(|f| !looked(f)).copied().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{dining_philosophers, peterson, random_program, ring_election};
+    use crate::{Command, Expr, Program, Variable};
+
+    /// A clock for several timers, one of which others look at and set; steps of the clock fail where one would
+    /// run too far.
+    fn timers() -> Program {
+        let mut program = Program::new("timers");
+        let names = ["a", "b", "c"];
+        let all = names.map(|name| program.variable(Variable::integer(name, 0, 5, 3)));
+        let site = program.out_of_range_site("a timer", None);
+        let less = |v| Expr::minus(Expr::Var(v), Expr::Const(1));
+        let tick = all.map(|v| crate::Statement::assign(v, less(v), site));
+        let body = tick.to_vec();
+        let name = "tick".into();
+        program.command(Command {
+            name,
+            body,
+            ..Command::default()
+        });
+        for (at, v) in all.into_iter().enumerate() {
+            let is_low = program.label(Expr::less(Expr::Var(v), Expr::Const(2)));
+            let other = Expr::Var(all[(at + 1) % 3]);
+            for value in [Expr::Const(4), Expr::plus(Expr::Var(v), other)] {
+                program.command(Command {
+                    name: format!("set {at}"),
+                    guards: vec![is_low],
+                    body: vec![crate::Statement::assign(v, value, site)],
+                    ..Command::default()
+                });
+            }
+        }
+        program
+    }
+
+    #[test]
+    fn what_is_not_relevant_changes_no_answer() {
+        let protocols = [
+            timers(),
+            peterson(3),
+            dining_philosophers(4),
+            ring_election(3, 2),
+        ];
+        let random = (0..60).map(random_program);
+        let (mut shorter, mut answers) = (0, [0; 2]);
+        for program in protocols.into_iter().chain(random) {
+            let model = Model::new(program).expect("a sound program");
+            let supports = Support::all(&model);
+            let domains = Domains::reachable(&model, &supports);
+            let syntax = Syntax::new(&model, &supports);
+            let pairs = Pairs::new(&model, &supports, &syntax, Some(&domains));
+            let structure = model.structure();
+            let steps = || structure.transition_ids();
+            let both = steps().flat_map(|t| steps().map(move |u| (t, u)));
+            let both = both.flat_map(|(t, u)| [Question::Conflict(t, u), Question::Outcome(t, u)]);
+            let turns = structure.label_ids().flat_map(|g| {
+                steps().flat_map(move |t| [false, true].map(|to| Question::Turn(g, t, to)))
+            });
+            for question in both.chain(turns) {
+                let (Some(views), Some(relevant)) =
+                    (pairs.views(question), pairs.relevant(question))
+                else {
+                    continue;
+                };
+                let most = 100_000;
+                let by = |relevant| pairs.decide_by(question, &views, relevant, most, most);
+                let (all, some) = (by(None), by(Some(&relevant)));
+                if all.decision == Decision::TooMuch {
+                    continue;
+                }
+                let name = &model.program().name;
+                assert_eq!(all.decision, some.decision, "{name}: {question:?}");
+                let is_no = all.decision == Decision::No;
+                assert!(!is_no || some.needs <= some.spent, "{name}: {question:?}");
+                shorter += usize::from(is_no && some.spent < all.spent);
+                answers[usize::from(is_no)] += 1;
+            }
+        }
+        assert!(
+            shorter > 100 && answers.iter().all(|n| *n > 100),
+            "{shorter} {answers:?}"
+        );
+    }
 }
