@@ -7,7 +7,6 @@ use rapidhash::RapidHashMap;
 use stubborn_system::{FieldId, LabelId, System};
 
 use super::domains::View;
-use super::support::shares;
 use crate::Model;
 use crate::interpreter::Interpreter;
 
@@ -253,18 +252,19 @@ impl<'m> Enumeration<'m> {
         }
         let views = views.into_iter().map(|(view, _)| view);
         let mut views: Vec<(Arc<View>, Arc<Packed>)> = views.zip(packed).collect();
-        let is_idle =
-            |view: &View| relevant.is_some_and(|relevant| !shares(&view.fields, relevant));
-        views.sort_by_key(|(view, tuples)| (is_idle(view), tuples.len));
+        let mut across = conditions;
+        across.retain(|c| !views.iter().any(|(view, _)| is_inside(c, view)));
+        let has = |view: &View, fields: &[FieldId]| view.fields.iter().any(|f| fields.contains(f));
+        // (What conditions tie to others might have to be tried for long, until it tells something.)
+        let is_idle = |view: &View| {
+            relevant.is_some_and(|relevant| !has(view, relevant))
+                && !across.iter().any(|c| has(view, c.fields))
+        };
+        views.sort_by_cached_key(|(view, tuples)| (is_idle(view), tuples.len));
         let idle_from = views.iter().take_while(|(view, _)| !is_idle(view)).count();
         let mut checks = vec![Vec::new(); views.len() + 1];
-        for condition in conditions {
-            if views.iter().any(|(view, _)| is_inside(&condition, view)) {
-                continue;
-            }
-            let complete_at = views
-                .iter()
-                .rposition(|(v, _)| v.fields.iter().any(|f| condition.fields.contains(f)));
+        for condition in across {
+            let complete_at = views.iter().rposition(|(v, _)| has(v, condition.fields));
             checks[complete_at.map_or(0, |at| at + 1)].push(condition);
         }
         Self {
