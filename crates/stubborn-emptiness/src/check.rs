@@ -593,18 +593,7 @@ impl<'a> Check<'a> {
                     .into(),
             ));
         }
-        let setting = Setting {
-            watcher: Watcher {
-                automaton: &prepared.automaton,
-                starts: &prepared.starts,
-                labels: self.property.labels(),
-                stutters: self.finite_runs == FiniteRuns::Stutter,
-                fair: fair.as_ref(),
-            },
-            reductions,
-            store: &store,
-            bounds,
-        };
+        let setting = self.setting(prepared, reductions, fair.as_ref(), &store, bounds);
         let mut is_final = true;
         let mut better_tree = None;
         if let Some(cluster) = self.cluster {
@@ -629,6 +618,29 @@ impl<'a> Check<'a> {
         result.peak_bytes = bounds.memory.peak();
         result.time = bounds.started.elapsed();
         Ok((result, is_final))
+    }
+
+    /// What the threads of a walk share.
+    pub(crate) fn setting<'f>(
+        &'f self,
+        prepared: &'f Prepared,
+        reductions: &'f Reductions,
+        fair: Option<&'f Fair>,
+        store: &'f Store,
+        bounds: Bounds<'f>,
+    ) -> Setting<'f> {
+        Setting {
+            watcher: Watcher {
+                automaton: &prepared.automaton,
+                starts: &prepared.starts,
+                labels: self.property.labels(),
+                stutters: self.finite_runs == FiniteRuns::Stutter,
+                fair,
+            },
+            reductions,
+            store,
+            bounds,
+        }
     }
 
     /// A view of the product for one thread.

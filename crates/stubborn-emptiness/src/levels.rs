@@ -8,8 +8,7 @@ use stubborn_store::Store;
 use stubborn_system::Reduction;
 
 use crate::check::{Bounds, Check, Reductions, Setting};
-use crate::prepare::{FiniteRuns, Prepared};
-use crate::product::Watcher;
+use crate::prepare::Prepared;
 use crate::space::{Node, Space, known};
 use crate::walk::ABREAST;
 
@@ -36,22 +35,12 @@ impl Check<'_> {
         let memory = self.limits.memory_budget(self.system);
         let width = self.system.layout().words() + 1;
         let store = Store::new(width, &self.store, &memory).ok()?;
-        let setting = Setting {
-            watcher: Watcher {
-                automaton: &prepared.automaton,
-                starts: &prepared.starts,
-                labels: self.property.labels(),
-                stutters: self.finite_runs == FiniteRuns::Stutter,
-                fair: None,
-            },
-            reductions: &reductions,
-            store: &store,
-            bounds: Bounds {
-                memory: &memory,
-                started: Instant::now(),
-                gate: None,
-            },
+        let bounds = Bounds {
+            memory: &memory,
+            started: Instant::now(),
+            gate: None,
         };
+        let setting = self.setting(&prepared, &reductions, None, &store, bounds);
         let mut levels = self.levels_of(&setting, most, depth).ok()?;
         let classic = reductions.classic.iter().map(StubbornReduction::work);
         let steered = reductions.steering.iter().map(|tables| tables.reduction());

@@ -67,6 +67,12 @@ const WIDEST: usize = 64;
 /// Words of narrow states, and values of the whole in a sample that says little about them.
 const NARROW: usize = 6;
 const FEW_STATES: f64 = 1_000.0;
+/// Words of states of which all trees are looked at.
+const FEW_WORDS: usize = 8;
+/// Then it is worth starting again if there are fewer values by this factor.
+const FEWER_SURELY: f64 = 0.7;
+/// What a node to look up counts there, of all of them, for one value of all.
+const NODES_BESIDE_VALUES: f64 = 0.3;
 /// Most words of which two are moved at once.
 const MOST_PAIRED: usize = 16;
 /// Values of both halves, for each of the whole: fewer make no difference, and with fewer than the
@@ -80,16 +86,17 @@ const FEWER_NODES: f64 = 0.8;
 
 impl Look {
     /// Whether to start again for a tree with so many times the values and the nodes to look up of
-    /// one whose halves have this share of the values of the whole.
-    fn is_worth(&self, share: f64, values: f64, nodes: f64) -> bool {
+    /// one whose halves have this share of the values of the whole; surer if all trees were compared.
+    fn is_worth(&self, share: f64, values: f64, nodes: f64, is_sure: bool) -> bool {
         // Nodes are dearer where every state has one of its own.
         let most_nodes = match share > MANY_VALUES {
             true => MORE_NODES.max(2.0 * share),
             false => FEWER_NODES,
         };
-        let fewer_values = match nodes < 1.0 {
-            true => self.fewer_of_both,
-            false => self.fewer_values,
+        let fewer_values = match (is_sure, nodes < 1.0) {
+            (true, _) => FEWER_SURELY,
+            (false, true) => self.fewer_of_both,
+            (false, false) => self.fewer_values,
         };
         values < fewer_values && nodes < most_nodes
     }
@@ -109,15 +116,26 @@ pub(crate) fn better_tree(look: &Look, search: &Search<'_>, store: &Store) -> Op
     let usual_nodes = nodes(&usual, &steps);
     // The same halves, but what changes often at the top.
     let sorted = arranged(&split, &steps);
-    let before = split.cost();
     let whole = sample.whole();
-    let share = before / whole;
+    let share = split.cost() / whole;
     // The usual tree of a narrow state is a good one: it takes more to know better.
     let knows_enough = width > NARROW || whole > FEW_STATES;
     if knows_enough && share > SOME_VALUES {
-        let after = split.improve();
-        let leaves = arranged(&split, &steps);
-        if look.is_worth(share, after / before, nodes(&leaves, &steps) / usual_nodes) {
+        let (leaves, values, is_sure) = match width <= FEW_WORDS {
+            true => {
+                let before = values(&usual, &sample);
+                let leaves = cheapest(&sample, &steps, [before, usual_nodes]);
+                let values = values(&leaves, &sample) / before;
+                (leaves, values, true)
+            }
+            false => {
+                let before = split.cost();
+                let values = split.improve() / before;
+                (arranged(&split, &steps), values, false)
+            }
+        };
+        let nodes = nodes(&leaves, &steps) / usual_nodes;
+        if look.is_worth(share, values, nodes, is_sure) {
             return Some(leaves);
         }
     }
@@ -168,6 +186,58 @@ type Steps = BTreeMap<u64, u64>;
 fn changes(mask: u64, words: [u32; 2]) -> bool {
     let in_mask = |word: &u32| *word != NO_WORD && mask >> word & 1 == 1;
     words.iter().any(in_mask)
+}
+
+/// How many values all nodes below the root have, about.
+fn values(leaves: &Leaves, sample: &Sample) -> f64 {
+    let mut parts = BTreeMap::new();
+    for (position, words) in leaves {
+        let words = words.iter().filter(|word| **word != NO_WORD);
+        let mask = words.fold(0, |mask, word| mask | 1 << word);
+        let above = std::iter::successors(Some(*position), |position| Some(position / 2));
+        for position in above.take_while(|position| *position > 1) {
+            *parts.entry(position).or_insert(0) |= mask;
+        }
+    }
+    parts.into_values().map(|words| sample.values(words)).sum()
+}
+
+/// The tree of few words with the fewest values, and nodes to look up, for each of those that another has.
+fn cheapest(sample: &Sample, steps: &Steps, [values, nodes]: [f64; 2]) -> Leaves {
+    let all = (1usize << sample.hashes.len()) - 1;
+    // By words: what a part with these costs, and the words of its first half.
+    let mut best = vec![(0.0, 0); all + 1];
+    for words in 1..=all {
+        let changing = steps.iter().filter(|(mask, _)| **mask & words as u64 != 0);
+        let looked_up = changing.map(|(_, count)| *count).sum::<u64>() as f64;
+        let own =
+            sample.values(words as u64) / values + NODES_BESIDE_VALUES * looked_up / nodes.max(1.0);
+        let mut below = (f64::MAX, 0);
+        let mut half = (words - 1) & words;
+        while half > words / 2 {
+            let both = best[half].0 + best[words ^ half].0;
+            if both < below.0 {
+                below = (both, half);
+            }
+            half = (half - 1) & words;
+        }
+        best[words] = match words.count_ones() > 2 {
+            true => (own + below.0, below.1),
+            false => (own, 0),
+        };
+    }
+    let mut leaves = Leaves::new();
+    let mut parts = vec![(2, best[all].1), (3, all ^ best[all].1)];
+    while let Some((position, words)) = parts.pop() {
+        if words.count_ones() <= 2 {
+            let (first, last) = (words.trailing_zeros(), words.ilog2());
+            leaves.push((position, [first, if last > first { last } else { NO_WORD }]));
+        } else {
+            parts.push((2 * position, best[words].1));
+            parts.push((2 * position + 1, words ^ best[words].1));
+        }
+    }
+    leaves
 }
 
 /// How many nodes below the root all steps change.
@@ -245,6 +315,8 @@ fn walks(look: &Look, search: &Search<'_>, store: &Store) -> (Vec<Vec<u32>>, Ste
     let (walks, steps) = match keeps || search.limits.depth.is_some() {
         true if look.takes_all => (look.walks * look.steps, 1),
         true => (look.walks, 1),
+        // Of few words, much can be said with more states.
+        false if !look.takes_all && store.width() <= FEW_WORDS => (4 * look.walks, look.steps / 4),
         false => (look.walks, look.steps),
     };
     let every = (handles.len() / walks).max(1);
@@ -301,8 +373,47 @@ impl Sample {
 
     /// How many values all words have together, about.
     fn whole(&self) -> f64 {
-        let mut split = Split::new(self, vec![true; self.hashes.len()]);
-        split.values(1)
+        self.values(u64::MAX >> (64 - self.hashes.len()))
+    }
+
+    /// The same of some words, by their bits.
+    fn values(&self, words: u64) -> f64 {
+        let states = self.hashes[0].len();
+        let mut hashes = vec![0; states];
+        for (word, of_word) in self.hashes.iter().enumerate() {
+            if words >> word & 1 == 1 {
+                combine(&mut hashes, of_word);
+            }
+        }
+        self.count(&hashes, &mut no_values(states))
+    }
+
+    /// How many values there are of which these are hashes, one for each state, about; with room for those
+    /// that were seen.
+    fn count(&self, hashes: &[u64], seen: &mut [(u64, u32)]) -> f64 {
+        seen.fill((0, 0));
+        let last = seen.len() - 1;
+        let mut agreeing = 0;
+        for hash in hashes {
+            let mut at = *hash as usize & last;
+            while seen[at].1 > 0 && seen[at].0 != *hash {
+                at = (at + 1) & last;
+            }
+            agreeing += u64::from(seen[at].1);
+            seen[at] = (*hash, seen[at].1 + 1);
+        }
+        if self.is_scattered {
+            // After A. Chao (1984): a value that many states have is one value all the same.
+            let mut seen_times = [0.0; 3];
+            for (_, times) in seen.iter().filter(|(_, times)| *times > 0) {
+                seen_times[(*times as usize).min(3) - 1] += 1.0;
+            }
+            let [once, twice, more] = seen_times;
+            return once + twice + more + once * once / (2.0 * (twice + 1.0));
+        }
+        let states = hashes.len() as f64;
+        // As if one more pair had agreed.
+        states * (states - 1.0) / 2.0 / (agreeing + 1) as f64
     }
 
     fn is_same(&self, word: usize) -> bool {
@@ -326,7 +437,7 @@ impl<'s> Split<'s> {
         let mut split = Self {
             sample,
             hashes: [vec![0; states], vec![0; states]],
-            seen: vec![(0, 0); (4 * states).next_power_of_two()],
+            seen: no_values(states),
             is_left,
         };
         for (word, hashes) in sample.hashes.iter().enumerate() {
@@ -356,29 +467,7 @@ impl<'s> Split<'s> {
     }
 
     fn values(&mut self, half: usize) -> f64 {
-        self.seen.fill((0, 0));
-        let last = self.seen.len() - 1;
-        let mut agreeing = 0;
-        for hash in &self.hashes[half] {
-            let mut at = *hash as usize & last;
-            while self.seen[at].1 > 0 && self.seen[at].0 != *hash {
-                at = (at + 1) & last;
-            }
-            agreeing += u64::from(self.seen[at].1);
-            self.seen[at] = (*hash, self.seen[at].1 + 1);
-        }
-        if self.sample.is_scattered {
-            // After A. Chao (1984): a value that many states have is one value all the same.
-            let mut seen_times = [0.0; 3];
-            for (_, times) in self.seen.iter().filter(|(_, times)| *times > 0) {
-                seen_times[(*times as usize).min(3) - 1] += 1.0;
-            }
-            let [once, twice, more] = seen_times;
-            return once + twice + more + once * once / (2.0 * (twice + 1.0));
-        }
-        let states = self.hashes[half].len() as f64;
-        // As if one more pair had agreed.
-        states * (states - 1.0) / 2.0 / (agreeing + 1) as f64
+        self.sample.count(&self.hashes[half], &mut self.seen)
     }
 
     /// Moves words to the other half, or two at once, as long as that makes for fewer values.
@@ -412,6 +501,11 @@ impl<'s> Split<'s> {
             }
         }
     }
+}
+
+/// Room for the values of so many states.
+fn no_values(states: usize) -> Vec<(u64, u32)> {
+    vec![(0, 0); (4 * states).next_power_of_two()]
 }
 
 fn combine(all: &mut [u64], more: &[u64]) {
@@ -456,10 +550,40 @@ mod tests {
     #[test]
     fn a_large_search_starts_again_for_much() {
         let [small, large] = &LOOKS;
-        assert!(small.is_worth(0.2, 0.6, 1.05) && !large.is_worth(0.2, 0.5, 1.05));
-        assert!(large.is_worth(0.2, 0.5, 0.9) && large.is_worth(0.2, 0.2, 1.05));
-        assert!(!large.is_worth(0.2, 0.8, 0.9) && !large.is_worth(0.2, 0.2, 1.5));
-        assert!(large.is_worth(0.9, 0.2, 1.5) && !large.is_worth(0.02, 0.2, 0.9));
+        let is_worth =
+            |look: &Look, share, values, nodes| look.is_worth(share, values, nodes, false);
+        assert!(is_worth(small, 0.2, 0.6, 1.05) && !is_worth(large, 0.2, 0.5, 1.05));
+        assert!(is_worth(large, 0.2, 0.5, 0.9) && is_worth(large, 0.2, 0.2, 1.05));
+        assert!(!is_worth(large, 0.2, 0.8, 0.9) && !is_worth(large, 0.2, 0.2, 1.5));
+        assert!(is_worth(large, 0.9, 0.2, 1.5) && !is_worth(large, 0.02, 0.2, 0.9));
+        assert!(large.is_worth(0.2, 0.6, 1.05, true) && !large.is_worth(0.2, 0.6, 1.2, true));
+    }
+
+    /// Of few words, the parts of halves count as well.
+    #[test]
+    fn few_words_have_the_cheapest_of_all_trees() {
+        let mut random = Random::new(7);
+        let mut state = || {
+            let [a, b, c] = [0; 3].map(|_| random.below(60) as u32);
+            vec![a, c, b, c, c % 2]
+        };
+        let states: Vec<Vec<u32>> = (0..2_000).map(|_| state()).collect();
+        let sample = Sample::new(&states, 5, true);
+        let usual = vec![(2, [1, 3]), (6, [0, 2]), (7, [4, NO_WORD])];
+        let steps = Steps::from([(1, 100), (1 << 4, 1)]);
+        let before = [values(&usual, &sample), nodes(&usual, &steps)];
+        assert!(before[0] > 6_000.0, "of 0, 2, 4 and of 0, 2: {before:?}");
+        assert_eq!(before[1], 202.0);
+        let leaves = cheapest(&sample, &steps, before);
+        // Only one half has two of the three in it.
+        assert!(values(&leaves, &sample) < 0.7 * before[0], "{leaves:?}");
+        assert!(nodes(&leaves, &steps) <= 102.0);
+        // Where nothing ever changes, it is a tree all the same.
+        let leaves = cheapest(&sample, &Steps::new(), [1.0, 0.0]);
+        assert_eq!(
+            leaves.iter().map(|(_, words)| words.len()).sum::<usize>(),
+            6
+        );
     }
 
     /// Two words that count as one, in different halves, are brought together; what never changes
