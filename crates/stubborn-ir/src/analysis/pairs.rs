@@ -14,7 +14,7 @@ use crate::interpreter::Interpreter;
 use crate::{Model, Statement};
 
 /// Up to so many combinations are tried without a look at what they have to do with the question.
-const MOST_UNSORTED: u64 = 32;
+const MOST_UNSORTED: u64 = 256;
 
 /// What is to be known about a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
