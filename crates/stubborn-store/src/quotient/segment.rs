@@ -249,8 +249,8 @@ impl<const ENTRIES: usize, const BETWEEN: usize> Rows<ENTRIES, BETWEEN> {
         home: usize,
         hash: u64,
     ) -> Option<(&AtomicU8, bool)> {
-        let reach = &self.buckets[home..home + FARTHEST + 1];
-        for (displacement, bucket) in reach.iter().enumerate().skip(1) {
+        for displacement in 1..FARTHEST + 1 {
+            let bucket = &self.buckets[home + displacement];
             let entry = Bucket::<ENTRIES, BETWEEN>::entry(hash, displacement);
             if let Some(found) = bucket.find_or_add(entry) {
                 return Some(found);
