@@ -6,12 +6,17 @@
 //! the gate is closing; the writer closes the gate, then looks who is inside
 //! (Dekker's handshake; the two steps are sequentially consistent on either side).
 //!
+//! Who finds the gate closed helps with the change if that can be done in parts
+//! (see [`crew`](crate::crew)), and sleeps if it takes long.
+//!
 //! Readers are inside only for the time of one call of the store, never while
 //! the search runs other code or waits. So growth cannot deadlock with a worker
 //! that is blocked elsewhere, and the search has nothing to declare.
 
+use crate::crew::{Crew, Helpers};
 use crate::sync::{
-    Arc, AtomicBool, AtomicU64, Backoff, ConstPtr, Mutex, Ordering, UnsafeCell, announce, lock,
+    Arc, AtomicBool, AtomicU64, Backoff, ConstPtr, Mutex, Ordering, UnsafeCell, announce,
+    busy_turn, lock,
 };
 use std::ops::Deref;
 
@@ -21,6 +26,7 @@ pub(crate) struct Gate<T> {
     /// How often the value was changed.
     generation: AtomicU64,
     seats: Mutex<Vec<Arc<Seat>>>,
+    crew: Crew,
     value: UnsafeCell<T>,
 }
 
@@ -57,6 +63,7 @@ impl<T> Gate<T> {
             closing: AtomicBool::new(false),
             generation: AtomicU64::new(0),
             seats: Mutex::new(Vec::new()),
+            crew: Crew::new(),
             value: UnsafeCell::new(value),
         }
     }
@@ -92,21 +99,35 @@ impl<T> Gate<T> {
         }
     }
 
-    /// Lets a change happen, and waits for its end.
+    /// How often to look for work before sleeping: some hundred microseconds.
+    const LOOKS: u32 = if cfg!(loom) { 2 } else { 8_000 };
+
+    /// Lets a change happen, helps with it, and waits for its end.
     #[cold]
     fn step_back(&self, seat: &Seat) {
         seat.inside.store(false, Ordering::Release);
+        let (mut last, mut looks) = (0, 0);
+        while looks < Self::LOOKS {
+            if !self.closing.load(Ordering::Acquire) {
+                return;
+            }
+            if self.crew.help(&mut last) {
+                looks = 0;
+            }
+            looks += 1;
+            busy_turn();
+        }
         // The thread that changes the value holds this lock all the while.
         drop(lock(&self.seats));
     }
 
     /// Changes the value with every thread outside, unless it was already
     /// changed since `seen` (then somebody else has done the work, and `Ok` is
-    /// returned). `change` is told the number of registered threads.
+    /// returned). `change` is told who may help: all registered threads.
     pub(crate) fn change<E>(
         &self,
         seen: u64,
-        change: impl FnOnce(&mut T, usize) -> Result<(), E>,
+        change: impl FnOnce(&mut T, Helpers<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let seats = lock(&self.seats);
         if self.generation.load(Ordering::Relaxed) != seen {
@@ -126,7 +147,8 @@ impl<T> Gate<T> {
             // thread that enters later sees it closed (its announcement and our
             // closing are in one order with what is read) and steps back without touching
             // the value. The lock keeps away other changes and new threads.
-            change(unsafe { value.deref() }, seats.len())
+            let helpers = Helpers::new(&self.crew, seats.len());
+            change(unsafe { value.deref() }, helpers)
         };
         self.generation.fetch_add(1, Ordering::Release);
         drop(reopen);

@@ -106,6 +106,14 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
         .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
+/// One turn of a loop that waits for another thread.
+pub(crate) fn busy_turn() {
+    #[cfg(loom)]
+    loom::thread::yield_now();
+    #[cfg(not(loom))]
+    std::hint::spin_loop();
+}
+
 /// Waits for another thread to finish a short critical section: a few busy
 /// turns, then the processor is given away, because the other thread may not
 /// be running (more threads than cores).
