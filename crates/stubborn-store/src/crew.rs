@@ -4,7 +4,9 @@
 //! wait for its end, takes longer than most growths do: so who finds the gate closed looks a while for
 //! work before it sleeps, and does parts of it.
 
-use crate::sync::{AtomicBool, AtomicU64, Backoff, Mutex, Ordering, UnsafeCell, lock};
+use crate::sync::{
+    AtomicBool, AtomicU64, Backoff, Condvar, Mutex, Ordering, UnsafeCell, busy_turn, lock,
+};
 
 /// What all who take part call once: it returns when there are no parts left.
 type Job = *const (dyn Fn() + Sync);
@@ -16,6 +18,9 @@ const BUSY: u64 = OPEN - 1;
 /// The number of the job.
 const ROUND: u64 = 1 << 32;
 
+/// How often to look before sleeping: some hundred microseconds.
+const LOOKS: u32 = if cfg!(loom) { 1 } else { 8_000 };
+
 /// Where those who wait for a change find work.
 pub(crate) struct Crew {
     /// See [`ROUND`], [`OPEN`], [`BUSY`].
@@ -24,6 +29,10 @@ pub(crate) struct Crew {
     job: UnsafeCell<Option<Job>>,
     /// A helper did not do its part.
     has_panicked: AtomicBool,
+    /// Those who sleep.
+    asleep: Mutex<usize>,
+    /// There is a job, or nothing to wait for any more.
+    news: Condvar,
 }
 
 // SAFETY: the job is a pointer to something that is `Sync`, written while nobody takes part.
@@ -37,12 +46,48 @@ impl Crew {
             state: AtomicU64::new(0),
             job: UnsafeCell::new(None),
             has_panicked: AtomicBool::new(false),
+            asleep: Mutex::new(0),
+            news: Condvar::new(),
         }
     }
 
-    /// Called by who waits: takes part in a job that is open, unless that was the `last` one it took part in.
-    pub(crate) fn help(&self, last: &mut u64) -> bool {
-        let join = |state: u64| (state & OPEN != 0 && state / ROUND != *last).then_some(state + 1);
+    /// Called by who waits until something `is_over`: helps with all jobs until then.
+    pub(crate) fn help_until(&self, is_over: impl Fn() -> bool) {
+        let (mut last, mut looks) = (0, 0);
+        while !is_over() {
+            if self.help(&mut last) {
+                looks = 0;
+            } else if looks < LOOKS {
+                looks += 1;
+                busy_turn();
+            } else {
+                let mut asleep = lock(&self.asleep);
+                *asleep += 1;
+                // (Whoever has news takes the lock after there is some.)
+                while !is_over() && !Self::is_for(last, self.state.load(Ordering::Acquire)) {
+                    asleep =
+                        (self.news.wait(asleep)).unwrap_or_else(std::sync::PoisonError::into_inner);
+                }
+                *asleep -= 1;
+            }
+        }
+    }
+
+    /// Wakes those who sleep, after a job was opened or what they wait for is over.
+    pub(crate) fn wake(&self) {
+        if *lock(&self.asleep) > 0 {
+            self.news.notify_all();
+        }
+    }
+
+    /// Whether a job is open, and not the last one that somebody took part in.
+    fn is_for(last: u64, state: u64) -> bool {
+        state & OPEN != 0 && state / ROUND != last
+    }
+
+    /// Takes part in a job, if there is one that is not the last.
+    fn help(&self, last: &mut u64) -> bool {
+        let join = |state: u64| Self::is_for(*last, state).then_some(state + 1);
         let joined = (self.state).fetch_update(Ordering::AcqRel, Ordering::Acquire, join);
         let Ok(state) = joined else {
             return false;
@@ -66,13 +111,15 @@ impl Crew {
         // SAFETY: only the lifetime is another one; `Closing` sees to it that nobody uses the job any more
         // when this returns, or panics.
         let pointer = unsafe { std::mem::transmute::<*const (dyn Fn() + Sync + '_), Job>(pointer) };
-        let place = self.job.get_mut();
-        // SAFETY: the last job is closed, and nobody is busy with it.
-        unsafe { *place.deref() = Some(pointer) };
-        drop(place);
+        {
+            let place = self.job.get_mut();
+            // SAFETY: the last job is closed, and nobody is busy with it.
+            unsafe { *place.deref() = Some(pointer) };
+        }
         let before = self.state.load(Ordering::Relaxed);
         debug_assert_eq!(before & (OPEN | BUSY), 0, "the job before is not over");
         self.state.store(before + ROUND + OPEN, Ordering::Release);
+        self.wake();
         let closing = Closing(self);
         job();
         drop(closing);

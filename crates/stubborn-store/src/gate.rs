@@ -7,7 +7,7 @@
 //! (Dekker's handshake; the two steps are sequentially consistent on either side).
 //!
 //! Who finds the gate closed helps with the change if that can be done in parts
-//! (see [`crew`](crate::crew)), and sleeps if it takes long.
+//! (see [`crew`](crate::crew)).
 //!
 //! Readers are inside only for the time of one call of the store, never while
 //! the search runs other code or waits. So growth cannot deadlock with a worker
@@ -15,8 +15,7 @@
 
 use crate::crew::{Crew, Helpers};
 use crate::sync::{
-    Arc, AtomicBool, AtomicU64, Backoff, ConstPtr, Mutex, Ordering, UnsafeCell, announce,
-    busy_turn, lock,
+    Arc, AtomicBool, AtomicU64, Backoff, ConstPtr, Mutex, Ordering, UnsafeCell, announce, lock,
 };
 use std::ops::Deref;
 
@@ -99,26 +98,11 @@ impl<T> Gate<T> {
         }
     }
 
-    /// How often to look for work before sleeping: some hundred microseconds.
-    const LOOKS: u32 = if cfg!(loom) { 2 } else { 8_000 };
-
     /// Lets a change happen, helps with it, and waits for its end.
     #[cold]
     fn step_back(&self, seat: &Seat) {
         seat.inside.store(false, Ordering::Release);
-        let (mut last, mut looks) = (0, 0);
-        while looks < Self::LOOKS {
-            if !self.closing.load(Ordering::Acquire) {
-                return;
-            }
-            if self.crew.help(&mut last) {
-                looks = 0;
-            }
-            looks += 1;
-            busy_turn();
-        }
-        // The thread that changes the value holds this lock all the while.
-        drop(lock(&self.seats));
+        (self.crew).help_until(|| !self.closing.load(Ordering::Acquire));
     }
 
     /// Changes the value with every thread outside, unless it was already
@@ -129,12 +113,14 @@ impl<T> Gate<T> {
         seen: u64,
         change: impl FnOnce(&mut T, Helpers<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
+        // Who wants a change while there is one may help with that.
+        (self.crew).help_until(|| !self.closing.load(Ordering::Acquire));
         let seats = lock(&self.seats);
         if self.generation.load(Ordering::Relaxed) != seen {
             return Ok(());
         }
         announce(&self.closing);
-        let reopen = Reopen(&self.closing);
+        let reopen = Reopen(self);
         for seat in seats.iter() {
             let mut backoff = Backoff::default();
             while seat.inside.load(Ordering::SeqCst) {
@@ -157,11 +143,12 @@ impl<T> Gate<T> {
 }
 
 /// Opens the gate again, also when the change panics.
-struct Reopen<'a>(&'a AtomicBool);
+struct Reopen<'a, T>(&'a Gate<T>);
 
-impl Drop for Reopen<'_> {
+impl<T> Drop for Reopen<'_, T> {
     fn drop(&mut self) {
-        self.0.store(false, Ordering::Release);
+        self.0.closing.store(false, Ordering::Release);
+        self.0.crew.wake();
     }
 }
 
