@@ -270,6 +270,11 @@ impl Tables {
         options_of(&labels, &excluders, self.half)
     }
 
+    /// Whether there are words of options.
+    pub(crate) fn has_option_words(&self) -> bool {
+        !self.option_words.is_empty()
+    }
+
     /// The words of the options of a transition, where that is the cheaper form.
     #[inline]
     pub(crate) fn option_words(&self, t: u32) -> Option<&[OptionWord]> {
