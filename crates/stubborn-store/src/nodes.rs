@@ -102,7 +102,19 @@ impl NodeTable {
     /// The pair with this id. The id must come from [`insert`](Self::insert).
     #[inline(always)]
     pub(crate) fn get(&self, id: NodeId) -> [u32; 2] {
-        let pair = self.nodes[id.0 as usize].load(Ordering::Relaxed);
+        Self::halves(&self.nodes[id.0 as usize])
+    }
+
+    /// All nodes by id, for who wants several.
+    #[inline(always)]
+    pub(crate) fn all(&self) -> &[AtomicU64] {
+        &self.nodes
+    }
+
+    /// The pair in a node.
+    #[inline(always)]
+    pub(crate) fn halves(node: &AtomicU64) -> [u32; 2] {
+        let pair = node.load(Ordering::Relaxed);
         [pair as u32, (pair >> 32) as u32]
     }
 

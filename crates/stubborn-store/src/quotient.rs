@@ -150,21 +150,17 @@ impl QuotientTable {
         Some(bucket)
     }
 
-    /// Finds or adds the keys of all items, in order; `tell` hears of their flags, and of whether
-    /// they are new. Says for how many there was room. Keys are in the high bits, with zeros below.
+    /// Finds or adds the keys of all pairs, in order; `tell` hears of their flags, and of whether
+    /// they are new. Says for how many there was room. The low 32 bits of a pair are the first half of its
+    /// key, the others the second.
     #[inline]
-    pub(crate) fn insert_all<K>(
-        &self,
-        items: &[K],
-        key: impl Fn(&K) -> u64,
-        tell: impl FnMut(&K, u8, bool),
-    ) -> usize {
+    pub(crate) fn insert_pairs(&self, pairs: &[u64], tell: impl FnMut(u64, u8, bool)) -> usize {
         match self.segments.first() {
-            Some(Segment::Narrow(_)) => self.insert_as(items, key, tell, |segment| match segment {
+            Some(Segment::Narrow(_)) => self.insert_as(pairs, tell, |segment| match segment {
                 Segment::Narrow(rows) => Some(rows),
                 Segment::Wide(_) => None,
             }),
-            _ => self.insert_as(items, key, tell, |segment| match segment {
+            _ => self.insert_as(pairs, tell, |segment| match segment {
                 Segment::Wide(rows) => Some(rows),
                 Segment::Narrow(_) => None,
             }),
@@ -173,31 +169,32 @@ impl QuotientTable {
 
     /// The same where most segments are of a kind.
     #[inline(always)]
-    fn insert_as<'t, K, const ENTRIES: usize, const BETWEEN: usize>(
+    fn insert_as<'t, const ENTRIES: usize, const BETWEEN: usize>(
         &'t self,
-        items: &[K],
-        key: impl Fn(&K) -> u64,
-        mut tell: impl FnMut(&K, u8, bool),
+        pairs: &[u64],
+        mut tell: impl FnMut(u64, u8, bool),
         rows_of: impl Fn(&'t Segment) -> Option<&'t Rows<ENTRIES, BETWEEN>>,
     ) -> usize {
         let below = 64 - self.permutation.bits();
-        let mut fetched = [(0, None); Self::TOGETHER];
+        let (mut hashes, mut homes) = ([0; Self::TOGETHER], [None; Self::TOGETHER]);
         let mut done = 0;
-        for items in items.chunks(Self::TOGETHER) {
-            let fetched = &mut fetched[..items.len()];
+        for pairs in pairs.chunks(Self::TOGETHER) {
             // All are fetched before any is looked at.
-            for (place, item) in fetched.iter_mut().zip(items) {
-                let high = self.permutation.apply_high(key(item));
-                *place = (high >> below, self.fetch(high, &rows_of));
+            for (at, pair) in pairs.iter().enumerate() {
+                let high = self.permutation.apply_to_pair(*pair);
+                hashes[at % Self::TOGETHER] = high >> below;
+                homes[at % Self::TOGETHER] = self.fetch(high, &rows_of);
             }
-            for (at, ((hash, bucket), item)) in fetched.iter().copied().zip(items).enumerate() {
-                // Where a home that comes soon is full, what is not there is in the next bucket.
-                if let Some((_, Some(soon))) = fetched.get(at + Self::SOON) {
+            for (at, pair) in pairs.iter().enumerate() {
+                // Where a home that comes soon is full, what is not there is in the next bucket. (Behind the
+                // last one there is none, or one that does not matter.)
+                if let Some(soon) = homes[(at + Self::SOON) % Self::TOGETHER] {
                     soon.prefetch_next_if_full();
                 }
+                let hash = hashes[at % Self::TOGETHER];
                 let entry = Bucket::<ENTRIES, BETWEEN>::entry(hash, 0);
-                let at_home = bucket.map(|bucket| bucket.find_or_add(entry));
-                let found = match at_home {
+                let home = homes[at % Self::TOGETHER];
+                let found = match home.map(|home| home.find_or_add(entry)) {
                     Some(Some(found)) => Some(found),
                     Some(None) => self.find_or_add_displaced(hash),
                     None => self.find_or_add(hash),
@@ -205,7 +202,7 @@ impl QuotientTable {
                 let Some((flags, is_new)) = found else {
                     return done;
                 };
-                tell(item, flags.load(Ordering::SeqCst) & FLAGS, is_new);
+                tell(*pair, flags.load(Ordering::SeqCst) & FLAGS, is_new);
                 done += 1;
             }
         }
