@@ -138,6 +138,102 @@ impl Best {
     }
 }
 
+/// A set in rows of a constant number of words.
+struct Narrow<const WORDS: usize> {
+    members: [u64; WORDS],
+    covered: [u64; WORDS],
+    now: [u64; WORDS],
+}
+
+impl<const WORDS: usize> Narrow<WORDS> {
+    #[inline]
+    fn of(growth: &Growth, view: &View<'_>) -> Option<Self> {
+        Some(Self {
+            members: *growth.members.first_chunk()?,
+            covered: *growth.covered.first_chunk()?,
+            now: *view.facts.enabled.first_chunk()?,
+        })
+    }
+
+    /// What [`Best`] chooses for `min_e`.
+    #[inline(always)]
+    fn choose(&self, view: &mut View<'_>, t: u32) -> Option<EnablingSet> {
+        let tables = view.tables;
+        let (words, half) = (tables.option_words(t)?, tables.half);
+        let rows = tables.enabling.narrow::<WORDS>();
+        // Of what would be new, what counts.
+        let outside: [u64; WORDS] =
+            std::array::from_fn(|at| !self.members[at] & (self.now[at] | !self.covered[at]));
+        let mut best: Option<usize> = None;
+        // What the best one adds, and its cost, which nobody asks for where it is the only one.
+        let (mut added, mut least) = ([0; WORDS], None);
+        let mut looked_at = 0;
+        'all: for are_known in [true, false] {
+            let mut unknown = 0;
+            for word in words {
+                let (know, truth) = (view.facts.known[word.at], view.facts.truth[word.at]);
+                unknown |= (word.guards | word.excluders) & !know;
+                let (of_guards, disabling) = match are_known {
+                    true => (word.guards & know & !truth, word.excluders & truth),
+                    false => (word.guards & !know, word.excluders & !know),
+                };
+                let first = word.at * 64;
+                for (sets, first) in [(of_guards, first), (disabling, half + first)] {
+                    for bit in ones(sets) {
+                        let set = first + bit;
+                        looked_at += WORDS as u64;
+                        let row = &rows[set];
+                        let new: [u64; WORDS] = std::array::from_fn(|at| row[at] & outside[at]);
+                        let mut cost = None;
+                        if best.is_some() && new != [0; WORDS] {
+                            let least = *least.get_or_insert_with(|| self.cost(&added));
+                            let own = self.cost_below(&new, least);
+                            if own >= least {
+                                continue;
+                            }
+                            cost = Some(own);
+                        }
+                        // A label is asked for only if the answer matters.
+                        if are_known || view.is_usable(EnablingSet(set as u32)) {
+                            (best, added, least) = (Some(set), new, cost);
+                            if new == [0; WORDS] {
+                                break 'all;
+                            }
+                        }
+                    }
+                }
+            }
+            if unknown == 0 {
+                break;
+            }
+        }
+        view.facts.work += looked_at;
+        best.map(|set| EnablingSet(set as u32))
+    }
+
+    /// What new transitions cost.
+    #[inline(always)]
+    fn cost(&self, new: &[u64; WORDS]) -> u64 {
+        self.cost_below(new, u64::MAX)
+    }
+
+    /// The same, exact only if it is less than `least`.
+    #[inline(always)]
+    fn cost_below(&self, new: &[u64; WORDS], least: u64) -> u64 {
+        let count = |bits: [u64; WORDS]| bits.map(|b| u64::from(b.count_ones())).iter().sum();
+        let now: [u64; WORDS] = std::array::from_fn(|at| new[at] & self.now[at]);
+        let mut enabled: u64 = 0;
+        if now != [0; WORDS] {
+            // One enabled transition is worse than any number of disabled ones.
+            if least < 1 << 24 {
+                return least;
+            }
+            enabled = count(now);
+        }
+        enabled << 24 | count(*new)
+    }
+}
+
 /// What working off a member takes besides looking at enabling sets, in words of rows.
 const STEP_WORK: u64 = 16;
 
@@ -404,10 +500,10 @@ impl Growth {
         // Most of the time of choosing sets is spent here: where there are few transitions, the
         // number of words of a row is a constant.
         match (policy.scapegoat, tables.words) {
-            (Scapegoat::MinE, 1) => self.narrow_best::<1>(view, words),
-            (Scapegoat::MinE, 2) => self.narrow_best::<2>(view, words),
-            (Scapegoat::MinE, 3) => self.narrow_best::<3>(view, words),
-            (Scapegoat::MinE, 4) => self.narrow_best::<4>(view, words),
+            (Scapegoat::MinE, 1) => self.narrow_best::<1>(view, t),
+            (Scapegoat::MinE, 2) => self.narrow_best::<2>(view, t),
+            (Scapegoat::MinE, 3) => self.narrow_best::<3>(view, t),
+            (Scapegoat::MinE, 4) => self.narrow_best::<4>(view, t),
             (scapegoat, _) => Best::new(scapegoat).of(view, words, |view, set, best| {
                 self.row_cost(view, set, best)
             }),
@@ -424,43 +520,9 @@ impl Growth {
     }
 
     /// The best set for `min_e` and rows of so many words.
-    fn narrow_best<const WORDS: usize>(
-        &self,
-        view: &mut View<'_>,
-        words: &[OptionWord],
-    ) -> Option<EnablingSet> {
-        let rows = view.tables.enabling.narrow::<WORDS>();
-        let (members, covered) = (
-            self.members.first_chunk::<WORDS>()?,
-            self.covered.first_chunk::<WORDS>()?,
-        );
-        let now = *view.facts.enabled.first_chunk::<WORDS>()?;
-        // Of what would be new, what counts.
-        let outside: [u64; WORDS] =
-            std::array::from_fn(|at| !members[at] & (now[at] | !covered[at]));
-        let mut looked_at = 0;
-        let set = Best::new(Scapegoat::MinE).of(view, words, |_, set, best| {
-            looked_at += WORDS as u64;
-            // (Exact only if it is less than the best.)
-            let row = &rows[set.0 as usize];
-            let (mut total, mut enabled) = (0, 0);
-            for at in 0..WORDS {
-                let new = row[at] & outside[at];
-                if new & now[at] != 0 {
-                    // One enabled transition is worse than any number of disabled ones.
-                    if best.set.is_some() && best.cost < 1 << 24 {
-                        return best.cost;
-                    }
-                    enabled += u64::from((new & now[at]).count_ones());
-                }
-                if new != 0 {
-                    total += u64::from(new.count_ones());
-                }
-            }
-            enabled << 24 | total
-        });
-        view.facts.work += looked_at;
-        set
+    fn narrow_best<const WORDS: usize>(&self, view: &mut View<'_>, t: u32) -> Option<EnablingSet> {
+        let narrow = Narrow::<WORDS>::of(self, view)?;
+        narrow.choose(view, t)
     }
 
     /// How many members are worked off.
@@ -471,6 +533,22 @@ impl Growth {
     /// Works off members until the set is stubborn (true) or has more than `limit` enabled
     /// members (false; it can go on later).
     pub(crate) fn advance(&mut self, view: &mut View<'_>, policy: Policy, limit: usize) -> bool {
+        let is_plain = policy.scapegoat == Scapegoat::MinE
+            && !policy.weak
+            && self.reasons.is_none()
+            && view.tables.priorities.is_empty()
+            && view.tables.has_option_words();
+        match view.tables.words {
+            1 if is_plain => self.advance_narrow::<1>(view, limit),
+            2 if is_plain => self.advance_narrow::<2>(view, limit),
+            3 if is_plain => self.advance_narrow::<3>(view, limit),
+            4 if is_plain => self.advance_narrow::<4>(view, limit),
+            _ => self.advance_any(view, policy, limit),
+        }
+    }
+
+    /// [`advance`](Self::advance) for any policy and width.
+    fn advance_any(&mut self, view: &mut View<'_>, policy: Policy, limit: usize) -> bool {
         loop {
             if self.enabled.len() > limit {
                 return false;
@@ -481,6 +559,60 @@ impl Growth {
                 None => return true,
             }
         }
+    }
+
+    /// The same steps where most of the time of choosing sets is spent: strong sets by `min_e` in rows of
+    /// so many words, of which nobody wants to know why.
+    fn advance_narrow<const WORDS: usize>(&mut self, view: &mut View<'_>, limit: usize) -> bool {
+        let tables = view.tables;
+        let accord = tables.accord.narrow::<WORDS>();
+        let enabling = tables.enabling.narrow::<WORDS>();
+        let users = tables.users.narrow::<WORDS>();
+        let Some(mut set) = Narrow::<WORDS>::of(self, view) else {
+            return false;
+        };
+        let is_done = loop {
+            if self.enabled.len() > limit {
+                break Some(false);
+            }
+            let row = if let Some(t) = self.enabled.get(self.enabled_done) {
+                self.enabled_done += 1;
+                view.facts.work += STEP_WORK;
+                &accord[*t as usize]
+            } else if let Some(t) = self.disabled.get(self.disabled_done).copied() {
+                self.disabled_done += 1;
+                if has(&set.covered, t) {
+                    continue;
+                }
+                view.facts.work += STEP_WORK;
+                let Some(chosen) = set.choose(view, t) else {
+                    break None;
+                };
+                or(&mut set.covered, &users[chosen.0 as usize]);
+                self.is_any_covered = true;
+                &enabling[chosen.0 as usize]
+            } else {
+                break Some(true);
+            };
+            for at in 0..WORDS {
+                let new = row[at] & !set.members[at];
+                if new != 0 {
+                    set.members[at] |= new;
+                    for bit in ones(new & set.now[at]) {
+                        self.enabled.push((at * 64 + bit) as u32);
+                    }
+                    for bit in ones(new & !set.now[at]) {
+                        self.disabled.push((at * 64 + bit) as u32);
+                    }
+                }
+            }
+        };
+        self.members.copy_from_slice(&set.members);
+        self.covered.copy_from_slice(&set.covered);
+        is_done.unwrap_or_else(|| {
+            self.take_everything(view);
+            self.enabled.len() <= limit
+        })
     }
 
     /// Works off one member. `None` if none was left, false if only the set of all transitions

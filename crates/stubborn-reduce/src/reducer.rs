@@ -286,17 +286,23 @@ impl Worker<'_> {
         }
         let common = reduction.common.read();
         let common = common.unwrap_or_else(PoisonError::into_inner);
-        let (facts, questions) = (&mut self.facts, &reduction.tables.questions);
+        let (facts, fields) = (&mut self.facts, &reduction.tables.fields);
         facts.log.clear();
         let (state, executor) = (expansion.state, &mut *expansion.executor);
-        let log = &mut facts.log;
-        let found = common.look_up(&facts.enabled, kept, |label| {
-            let holds = questions[label as usize].holds(state, executor);
-            log.push((label, holds));
-            holds
+        let mut asked = 0;
+        let found = common.look_up(&facts.enabled, kept, |field| {
+            asked += 1;
+            fields.class(field, state, executor)
         });
-        facts.work += LABEL_WORK * facts.log.len() as u64;
-        found.is_ok()
+        facts.work += LABEL_WORK * asked;
+        let Ok(hit) = found else {
+            return false;
+        };
+        let class = |field| fields.class(field, state, executor);
+        for step in common.path(hit, fields, class) {
+            facts.log.extend(fields.answers(step));
+        }
+        true
     }
 
     fn compute(&mut self, expansion: &mut Expansion<'_>, kept: &mut BitSet) {
@@ -326,8 +332,8 @@ impl Reducer for Worker<'_> {
         let mut miss = None;
         if let Some(cache) = &self.cache {
             let (state, executor) = (expansion.state, &mut *expansion.executor);
-            let holds = |label| tables.questions[label as usize].holds(state, executor);
-            match cache.look_up(&self.facts.enabled, kept, holds) {
+            let class = |field| tables.fields.class(field, state, executor);
+            match cache.look_up(&self.facts.enabled, kept, class) {
                 Ok(hit) => {
                     self.facts.work += LABEL_WORK * u64::from(hit.asked);
                     self.last = Last::Remembered(hit);
@@ -343,11 +349,12 @@ impl Reducer for Worker<'_> {
         }
         if let (Some(cache), Some(miss)) = (&mut self.cache, miss) {
             let (enabled, log) = (&self.facts.enabled, &self.facts.log);
-            cache.insert(miss, enabled, log, kept);
+            let fields = &tables.fields;
+            cache.insert(miss, enabled, fields.steps(log), kept);
             if !is_told && self.reduction.has_several_threads() {
                 let common = self.reduction.common.write();
                 let mut common = common.unwrap_or_else(PoisonError::into_inner);
-                common.insert(miss, enabled, log, kept);
+                common.insert(miss, enabled, fields.steps(log), kept);
             }
         }
         debug_assert!(may_be_empty || !kept.none(), "an empty set");
@@ -360,7 +367,12 @@ impl Reducer for Worker<'_> {
             Last::Everything => return self.reduction.everything(),
             Last::Computed => &self.facts.log,
             Last::Remembered(hit) => {
-                remembered = self.cache.as_ref().map_or_else(Vec::new, |c| c.log(hit));
+                let fields = &self.reduction.tables.fields;
+                let path = (self.cache.as_ref()).map(|cache| cache.find_path(hit, fields));
+                let steps = path.into_iter().flatten();
+                remembered = steps
+                    .flat_map(|step| fields.answers(step))
+                    .collect::<Vec<_>>();
                 &remembered
             }
         };

@@ -183,8 +183,8 @@ impl SteeredReducer<'_> {
             Cache::with_limit(tables.words, limit)
         });
         let (state, executor) = (expansion.state, &mut *expansion.executor);
-        let holds = |label| tables.questions[label as usize].holds(state, executor);
-        let miss = match cache.look_up(&self.facts.enabled, kept, holds) {
+        let class = |field| tables.fields.class(field, state, executor);
+        let miss = match cache.look_up(&self.facts.enabled, kept, class) {
             Ok(hit) => {
                 self.facts.work += LABEL_WORK * u64::from(hit.asked);
                 return hit.leaves_out;
@@ -212,7 +212,8 @@ impl SteeredReducer<'_> {
             kept.words_mut().copy_from_slice(&self.facts.enabled);
         }
         if let Some(Some(cache)) = self.caches.get_mut(number) {
-            cache.insert(miss, &self.facts.enabled, &self.facts.log, kept);
+            let path = tables.fields.steps(&self.facts.log);
+            cache.insert(miss, &self.facts.enabled, path, kept);
         }
         kept.words() != self.facts.enabled
     }

@@ -19,7 +19,7 @@ use stubborn_system::{LabelId, Matrix, May, Relations, Structure, System, Transi
 
 use crate::aim::{Aim, Goals, Plan};
 use crate::config::Visibility;
-use crate::question::Question;
+use crate::question::{Fields, Question};
 use crate::rows::{Rows, has, put};
 
 /// Up to this many words of labels, the enabling sets of a transition are gone through as bits;
@@ -74,6 +74,8 @@ pub(crate) struct Tables {
     pub(crate) words: usize,
     /// How to evaluate each label.
     pub(crate) questions: Vec<Question>,
+    /// The same, of whole fields.
+    pub(crate) fields: Fields,
     /// Transition to its guards.
     pub(crate) guards: Rows,
     /// Transition to the labels that are known where it is enabled: its guards, and what never holds
@@ -221,6 +223,7 @@ impl Tables {
             .map(|(guards, excluders)| options_of(guards, excluders, half))
             .collect();
         let options = Rows::ordered(options);
+        let questions = Question::all(system);
         let low_priority = structure.transitions.iter().enumerate();
         let low_priority: Vec<u32> = low_priority
             .filter(|(_, t)| t.priority > 0)
@@ -235,7 +238,8 @@ impl Tables {
             labels,
             half,
             words,
-            questions: Question::all(system),
+            fields: Fields::new(&questions),
+            questions,
             guards: Rows::new(labels, guard_rows),
             implied: Rows::new(labels, implied),
             excludes: Rows::new(labels, excludes),
@@ -268,6 +272,11 @@ impl Tables {
         excluders.sort_unstable();
         excluders.dedup();
         options_of(&labels, &excluders, self.half)
+    }
+
+    /// Whether there are words of options.
+    pub(crate) fn has_option_words(&self) -> bool {
+        !self.option_words.is_empty()
     }
 
     /// The words of the options of a transition, where that is the cheaper form.

@@ -25,11 +25,12 @@ mod tests;
 
 use crate::boxed;
 use crate::budget::{MemoryBudget, OutOfMemory};
+use crate::crew::Helpers;
 use crate::hash::{Permutation, place};
 use crate::region::{prefetch, prefetch_to_write};
 use crate::sync::{AtomicU8, Ordering};
 use segment::{Bucket, FLAGS, Rows, Segment, either};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 pub(crate) use segment::FLAG_BITS;
 
@@ -268,7 +269,7 @@ impl QuotientTable {
         self.limit
     }
 
-    /// Lets its smallest segments grow by `factor`, some at a time for each of the `threads` that help.
+    /// Lets its smallest segments grow by `factor`, some at a time for each of the threads that may help.
     ///
     /// The segments have about the same number of entries and, except where all of them grow
     /// together, sizes that are spread between one and `factor`: the table as a whole becomes larger
@@ -276,14 +277,14 @@ impl QuotientTable {
     ///
     /// On failure some segments may have grown; the table stays as it was
     /// otherwise, and can be used on.
-    pub(crate) fn grow(&mut self, factor: f64, threads: usize) -> Result<(), OutOfMemory> {
+    pub(crate) fn grow(&mut self, factor: f64, helpers: Helpers<'_>) -> Result<(), OutOfMemory> {
         let bits = self.permutation.bits() - SEGMENT_BITS;
         let budget = Arc::clone(&self.budget);
-        let threads = if self.bytes() < PARALLEL_FROM {
-            1
-        } else {
-            threads.max(1)
+        let helpers = match self.bytes() < PARALLEL_FROM {
+            true => Helpers::none_of(1),
+            false => helpers,
         };
+        let threads = helpers.threads();
         // Whoever waits for a growth, or helps with it, has to be woken: several threads have fewer growths,
         // if the table does not get larger by much more than a tenth each time.
         let tenths = (factor.ln() / 1.1_f64.ln()).round().max(1.0) as usize;
@@ -313,7 +314,7 @@ impl QuotientTable {
                     let entries = (wanted as u64).max(segment.entries() + 1);
                     segment.reserve(&budget, bits, entries, is_narrow)?;
                 }
-                each_in_parallel(group, threads, |segment| {
+                helpers.each(group, |segment| {
                     segment.use_reserve(bits);
                     Ok(())
                 })
@@ -351,22 +352,21 @@ impl QuotientTable {
         let is_new = loop {
             match self.insert(hash) {
                 Ok((_, is_new)) => break is_new,
-                Err(NoRoom) => self.grow(1.1, 1)?,
+                Err(NoRoom) => self.grow(1.1, Helpers::none_of(1))?,
             }
         };
         self.set_flags(hash, flags);
         Ok(is_new)
     }
 
-    /// Changes the width of keys, with the help of `threads` threads. `rewrite` turns an old key
-    /// into a new one.
+    /// Changes the width of keys, with the help of others. `rewrite` turns an old key into a new one.
     ///
     /// Old and new table exist together for the time of this pass. It is rare:
     /// a tree does it when its node ids outgrow 22 bits, and again a few times.
     pub(crate) fn widen(
         &mut self,
         bits: u32,
-        threads: usize,
+        helpers: Helpers<'_>,
         rewrite: impl Fn(u64) -> u64 + Sync,
     ) -> Result<(), OutOfMemory> {
         let inner = self.permutation.bits() - SEGMENT_BITS;
@@ -374,7 +374,7 @@ impl QuotientTable {
         loop {
             let wider = Self::new(&self.budget, bits, capacity)?;
             let mut segments: Vec<(usize, &Segment)> = self.segments.iter().enumerate().collect();
-            let copied = each_in_parallel(&mut segments, threads, |(number, segment)| {
+            let copied = helpers.each(&mut segments, |(number, segment)| {
                 let mut waiting = Vec::with_capacity(Self::TOGETHER);
                 let fits = segment.for_each(inner, |hash, flags| {
                     let key = self.permutation.invert((*number as u64) << inner | hash);
@@ -404,36 +404,4 @@ impl QuotientTable {
             })
         })
     }
-}
-
-/// Applies `work` to all items, on several threads if asked to. Stops at the
-/// first error.
-fn each_in_parallel<T: Send, E: Send>(
-    items: &mut [T],
-    threads: usize,
-    work: impl Fn(&mut T) -> Result<(), E> + Sync,
-) -> Result<(), E> {
-    if threads <= 1 {
-        return items.iter_mut().try_for_each(work);
-    }
-    let queue = Mutex::new(items.iter_mut());
-    let run = || {
-        loop {
-            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
-            match next {
-                Some(item) => work(item)?,
-                None => return Ok(()),
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(run)).collect();
-        let own = run();
-        helpers
-            .into_iter()
-            .fold(own, |result, helper| match helper.join() {
-                Ok(outcome) => result.and(outcome),
-                Err(panic) => std::panic::resume_unwind(panic),
-            })
-    })
 }

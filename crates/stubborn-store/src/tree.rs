@@ -26,6 +26,7 @@
 //! for all, then look up for all.
 
 use crate::budget::{MemoryBudget, OutOfMemory};
+use crate::crew::Helpers;
 use crate::nodes::{NodeId, NodeTable, SpareIds};
 use crate::plan::TreePlan;
 use crate::quotient::{NoRoom, QuotientTable};
@@ -430,12 +431,12 @@ impl Tree {
         &mut self,
         shortage: Shortage,
         factor: f64,
-        threads: usize,
+        helpers: Helpers<'_>,
     ) -> Result<(), StoreError> {
         match shortage {
             Shortage::Nodes if self.nodes.is_exhausted() => return Err(StoreError::Full),
-            Shortage::Nodes => self.nodes.grow(factor, threads)?,
-            Shortage::Roots => self.roots.grow(factor, threads)?,
+            Shortage::Nodes => self.nodes.grow(factor, helpers)?,
+            Shortage::Roots => self.roots.grow(factor, helpers)?,
             Shortage::Keys => {
                 let old = self.roots.bits() / 2;
                 let new = ID_BITS
@@ -444,7 +445,7 @@ impl Tree {
                     .ok_or(StoreError::Full)?;
                 let low = (1u64 << old) - 1;
                 let wider = |key| (key >> old) << new | key & low;
-                self.roots.widen(2 * new, threads, wider)?;
+                self.roots.widen(2 * new, helpers, wider)?;
             }
         }
         Ok(())
