@@ -253,42 +253,23 @@ impl Template {
         // Whole pairs are written and read: a processor does not forward halves of them.
         let Parts { leaves, nodes, .. } = &*self.parts;
         let pairs = &mut partly.pairs[..nodes.len()];
-        pairs.fill(0);
+        for (pair, node) in pairs.iter_mut().zip(nodes) {
+            *pair = NodeId::pair(known[node.position as usize]) & node.kept;
+        }
         for (at, leaf) in leaves.iter().enumerate() {
             let Some(id) = memo.get(leaf.pair(words)) else {
-                return self.unknown_above_all(at, 0, known, partly);
+                return partly.known(at, 0);
             };
             pairs[leaf.receiver.node as usize] |= u64::from(id.0) << leaf.receiver.shift;
         }
-        let mut at = 0;
-        loop {
-            let node = &nodes[at];
-            let pair = pairs[at] | NodeId::pair(known[node.position as usize]) & node.kept;
-            if at + 1 == nodes.len() {
-                return Some(pair);
-            }
-            let Some(id) = memo.get(pair) else {
-                return self.unknown_above_all(leaves.len(), at, known, partly);
+        let last = nodes.len() - 1;
+        for (at, node) in nodes[..last].iter().enumerate() {
+            let Some(id) = memo.get(pairs[at]) else {
+                return partly.known(leaves.len(), at);
             };
             pairs[node.receiver.node as usize] |= u64::from(id.0) << node.receiver.shift;
-            at += 1;
         }
-    }
-
-    /// What is known where not all leaves, or not all nodes, are.
-    #[cold]
-    fn unknown_above_all(
-        &self,
-        leaves: usize,
-        nodes: usize,
-        known: &[[NodeId; 2]],
-        partly: &mut Partly,
-    ) -> Option<u64> {
-        let unknown = partly.pairs.iter_mut().zip(&self.parts.nodes).skip(nodes);
-        for (pair, node) in unknown {
-            *pair |= NodeId::pair(known[node.position as usize]) & node.kept;
-        }
-        partly.known(leaves, nodes)
+        Some(pairs[last])
     }
 
     /// The same with one changed leaf, whose id is known: each node goes to the next one.

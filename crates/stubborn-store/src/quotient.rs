@@ -177,8 +177,7 @@ impl QuotientTable {
     ) -> usize {
         let below = 64 - self.permutation.bits();
         let (mut hashes, mut homes) = ([0; Self::TOGETHER], [None; Self::TOGETHER]);
-        let mut done = 0;
-        for pairs in pairs.chunks(Self::TOGETHER) {
+        for (chunk, pairs) in pairs.chunks(Self::TOGETHER).enumerate() {
             // All are fetched before any is looked at.
             for (at, pair) in pairs.iter().enumerate() {
                 let high = self.permutation.apply_to_pair(*pair);
@@ -200,13 +199,12 @@ impl QuotientTable {
                     None => self.find_or_add(hash),
                 };
                 let Some((flags, is_new)) = found else {
-                    return done;
+                    return chunk * Self::TOGETHER + at;
                 };
                 tell(*pair, flags.load(Ordering::SeqCst) & FLAGS, is_new);
-                done += 1;
             }
         }
-        done
+        pairs.len()
     }
 
     /// Segments that a thread lets grow, one after the other, at most, where there are several threads.
