@@ -162,8 +162,10 @@ impl<const WORDS: usize> Narrow<WORDS> {
         let (words, half) = (tables.option_words(t)?, tables.half);
         let rows = tables.enabling.narrow::<WORDS>();
         // Of what would be new, what counts.
-        let outside: [u64; WORDS] =
-            std::array::from_fn(|at| !self.members[at] & (self.now[at] | !self.covered[at]));
+        let mut outside = [0; WORDS];
+        for at in 0..WORDS {
+            outside[at] = !self.members[at] & (self.now[at] | !self.covered[at]);
+        }
         let mut best: Option<usize> = None;
         // What the best one adds, and its cost, which nobody asks for where it is the only one.
         let (mut added, mut least) = ([0; WORDS], None);
@@ -183,9 +185,13 @@ impl<const WORDS: usize> Narrow<WORDS> {
                         let set = first + bit;
                         looked_at += WORDS as u64;
                         let row = &rows[set];
-                        let new: [u64; WORDS] = std::array::from_fn(|at| row[at] & outside[at]);
+                        let (mut new, mut any) = ([0; WORDS], 0);
+                        for at in 0..WORDS {
+                            new[at] = row[at] & outside[at];
+                            any |= new[at];
+                        }
                         let mut cost = None;
-                        if best.is_some() && new != [0; WORDS] {
+                        if best.is_some() && any != 0 {
                             let least = *least.get_or_insert_with(|| self.cost(&added));
                             let own = self.cost_below(&new, least);
                             if own >= least {
@@ -196,7 +202,7 @@ impl<const WORDS: usize> Narrow<WORDS> {
                         // A label is asked for only if the answer matters.
                         if are_known || view.is_usable(EnablingSet(set as u32)) {
                             (best, added, least) = (Some(set), new, cost);
-                            if new == [0; WORDS] {
+                            if any == 0 {
                                 break 'all;
                             }
                         }
@@ -220,17 +226,21 @@ impl<const WORDS: usize> Narrow<WORDS> {
     /// The same, exact only if it is less than `least`.
     #[inline(always)]
     fn cost_below(&self, new: &[u64; WORDS], least: u64) -> u64 {
-        let count = |bits: [u64; WORDS]| bits.map(|b| u64::from(b.count_ones())).iter().sum();
-        let now: [u64; WORDS] = std::array::from_fn(|at| new[at] & self.now[at]);
-        let mut enabled: u64 = 0;
-        if now != [0; WORDS] {
-            // One enabled transition is worse than any number of disabled ones.
-            if least < 1 << 24 {
-                return least;
+        let (mut total, mut enabled) = (0, 0);
+        for at in 0..WORDS {
+            let now = new[at] & self.now[at];
+            if now != 0 {
+                // One enabled transition is worse than any number of disabled ones.
+                if least < 1 << 24 {
+                    return least;
+                }
+                enabled += u64::from(now.count_ones());
             }
-            enabled = count(now);
+            if new[at] != 0 {
+                total += u64::from(new[at].count_ones());
+            }
         }
-        enabled << 24 | count(*new)
+        enabled << 24 | total
     }
 }
 
