@@ -277,13 +277,13 @@ impl Cache {
         let mut parent: Option<(usize, u64)> = None;
         let mut link = self.slots[at].root;
         for step in path {
-            link = match link {
-                NOTHING => self.add_node(step),
+            let (node, way) = match link {
+                NOTHING => (self.add_node(step), NOTHING),
                 known => self.with_room(known, step),
             };
-            self.link(at, parent, link);
-            parent = Some((link as usize, step.possible));
-            link = self.way(link as usize, step.possible);
+            self.link(at, parent, node);
+            parent = Some((node as usize, step.possible));
+            link = way;
         }
         if link == NOTHING {
             let whole = if kept.words() == enabled { WHOLE } else { 0 };
@@ -307,8 +307,10 @@ impl Cache {
         link as u32
     }
 
-    /// The same node, or its successor, if it has only one way and that is another one.
-    fn with_room(&mut self, link: u32, step: Step) -> u32 {
+    /// The same node, or its successor, if it has only one way and that is another one; and the way from there,
+    /// if some of these classes go one already. (Who was told of a set by another thread may know less classes
+    /// that lead there.)
+    fn with_room(&mut self, link: u32, step: Step) -> (u32, u32) {
         let node = link as usize;
         debug_assert_eq!(
             self.nodes[node] & !SINGLE,
@@ -316,13 +318,13 @@ impl Cache {
             "a computation asked differently after the same answers"
         );
         if self.nodes[node] & SINGLE == 0 {
-            return link;
+            let mut ways = ones(step.possible).map(|class| self.nodes[node + 1 + class]);
+            return (link, ways.find(|way| *way != NOTHING).unwrap_or(NOTHING));
         }
         let (classes, way) = (self.classes_of_single(node), self.nodes[node + 3]);
         if classes & step.possible != 0 {
-            // (Who was told of a set by another thread may know less classes that lead there.)
             self.set_classes_of_single(node, classes | step.possible);
-            return link;
+            return (link, way);
         }
         let successor = self.nodes.len();
         self.nodes.push(step.field);
@@ -330,16 +332,7 @@ impl Cache {
         for class in ones(classes) {
             self.nodes[successor + 1 + class] = way;
         }
-        successor as u32
-    }
-
-    /// The way that one of some classes goes already.
-    fn way(&self, node: usize, classes: u64) -> u32 {
-        if self.nodes[node] & SINGLE != 0 {
-            return self.nodes[node + 3];
-        }
-        let mut ways = ones(classes).map(|class| self.nodes[node + 1 + class]);
-        ways.find(|way| *way != NOTHING).unwrap_or(NOTHING)
+        (successor as u32, NOTHING)
     }
 
     /// Makes all of some classes go a way.
