@@ -45,6 +45,15 @@ impl Calls {
         calls
     }
 
+    /// All functions, if there is nothing to choose: no two of them are about one process.
+    pub(crate) fn all(&self) -> Option<Vec<SuccessorsFn>> {
+        let only = |group: &Group| match group.functions[..] {
+            [function] => Some(function),
+            _ => None,
+        };
+        self.groups.iter().map(only).collect()
+    }
+
     /// Appends the successors of a state to the room; returns how many there are then.
     ///
     /// # Safety

@@ -167,6 +167,8 @@ pub(crate) struct SuccessorCode {
     _memory: Memory,
     /// By priority, smallest number first.
     functions: Vec<Calls>,
+    /// The functions, if all of them are called for every state.
+    always: Option<Vec<SuccessorsFn>>,
     /// By process that has steps in the middle of chains: these.
     chains: Vec<Option<Calls>>,
     most_successors: usize,
@@ -195,7 +197,11 @@ impl SuccessorCode {
         });
         let mut calls = |chunks: &[Chunk]| Calls::new(model, chunks.iter().zip(&mut addresses));
         let by_priority = plan.successors.iter();
-        let functions = by_priority.map(|(_, chunks)| calls(chunks)).collect();
+        let functions: Vec<Calls> = by_priority.map(|(_, chunks)| calls(chunks)).collect();
+        let always = match &functions[..] {
+            [calls] => calls.all(),
+            _ => None,
+        };
         let mut chains: Vec<Option<Calls>> = Vec::new();
         chains.resize_with(model.program().processes.len(), || None);
         for (process, chunks) in &plan.chains {
@@ -204,6 +210,7 @@ impl SuccessorCode {
         Ok(Self {
             _memory: memory,
             functions,
+            always,
             chains,
             most_successors: plan.most_successors,
             words: model.layout().words(),
@@ -216,17 +223,29 @@ impl SuccessorCode {
         assert_eq!(state.len(), self.words, "a state of another system");
         assert_eq!(out.words(), self.words, "a buffer of another system");
         let room = out.spare_room(self.most_successors);
-        let mut count = 0;
-        for functions in &self.functions {
-            // SAFETY: the state has the words that the code was made for, the buffer has
-            // room for all successors, and the code writes whole entries and no others.
-            count = unsafe { functions.run(state, &room, count) };
-            if count > 0 {
-                break;
+        // SAFETY: the state has the words that the code was made for, the buffer has
+        // room for all successors, and the code writes whole entries and no others.
+        let count = unsafe {
+            match &self.always {
+                Some(functions) => functions.iter().fold(0, |count, function| {
+                    function(state.as_ptr(), &raw const room, count)
+                }),
+                None => self.run_by_priority(state, &room),
             }
-        }
+        };
         // SAFETY: the code wrote that many entries.
         unsafe { out.claim(count) }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`Calls::run`].
+    unsafe fn run_by_priority(&self, state: &[u32], room: &SpareRoom) -> usize {
+        let counts = self.functions.iter().map(|functions| {
+            // SAFETY: as above.
+            unsafe { functions.run(state, room, 0) }
+        });
+        counts.into_iter().find(|count| *count > 0).unwrap_or(0)
     }
 
     /// Appends the successors by the single commands of priority 0 that a process starts in

@@ -423,6 +423,7 @@ impl<'a, const PROVISO: bool> Walker<'a, PROVISO> {
     /// Expands the states of a chunk, beginning with the word `done`, which goes along.
     fn expand_chunk(&mut self, chunk: &[u64], done: &mut usize, depth: u64) -> Result<(), Halt> {
         let shape = self.context.shape;
+        self.expander.look_whether_all_fired();
         for group in chunk[*done..].chunks(GROUP * shape.entry_words) {
             let transitions = self.expander.counts.transitions;
             self.context.control.tick(

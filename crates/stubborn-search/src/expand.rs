@@ -85,6 +85,7 @@ pub(crate) struct Expander<'a> {
     pub(crate) counts: Counts,
     /// By transition: whether it was explored. (Whole bytes: setting one is cheaper than setting a bit.)
     fired: Vec<bool>,
+    all_fired: bool,
     /// Places where steps failed.
     pub(crate) failed: BitSet,
     pub(crate) keeper: FindingKeeper<'a>,
@@ -106,6 +107,7 @@ impl<'a> Expander<'a> {
             rest: Vec::new(),
             counts: Counts::default(),
             fired: vec![false; transitions],
+            all_fired: false,
             failed: BitSet::new(checks.sites.len()),
             looks_at_outcomes: checks.looks_at_outcomes(),
             keeper,
@@ -229,10 +231,19 @@ impl<'a> Expander<'a> {
         Choice::Some
     }
 
+    /// Looks whether there is a transition left that was not explored.
+    #[inline]
+    pub(crate) fn look_whether_all_fired(&mut self) {
+        self.all_fired = self.all_fired || self.fired.iter().all(|is_fired| *is_fired);
+    }
+
     /// Counts all successors as explored.
     #[inline]
     pub(crate) fn count_all(&mut self) {
         self.counts.transitions += self.steps.successors().len() as u64;
+        if self.all_fired {
+            return;
+        }
         for transition in self.steps.successors().transitions() {
             self.fired[transition.index()] = true;
         }

@@ -6,10 +6,14 @@
 //! the gate is closing; the writer closes the gate, then looks who is inside
 //! (Dekker's handshake; the two steps are sequentially consistent on either side).
 //!
+//! Who finds the gate closed helps with the change if that can be done in parts
+//! (see [`crew`](crate::crew)).
+//!
 //! Readers are inside only for the time of one call of the store, never while
 //! the search runs other code or waits. So growth cannot deadlock with a worker
 //! that is blocked elsewhere, and the search has nothing to declare.
 
+use crate::crew::{Crew, Helpers};
 use crate::sync::{
     Arc, AtomicBool, AtomicU64, Backoff, ConstPtr, Mutex, Ordering, UnsafeCell, announce, lock,
 };
@@ -21,6 +25,7 @@ pub(crate) struct Gate<T> {
     /// How often the value was changed.
     generation: AtomicU64,
     seats: Mutex<Vec<Arc<Seat>>>,
+    crew: Crew,
     value: UnsafeCell<T>,
 }
 
@@ -57,6 +62,7 @@ impl<T> Gate<T> {
             closing: AtomicBool::new(false),
             generation: AtomicU64::new(0),
             seats: Mutex::new(Vec::new()),
+            crew: Crew::new(),
             value: UnsafeCell::new(value),
         }
     }
@@ -92,28 +98,29 @@ impl<T> Gate<T> {
         }
     }
 
-    /// Lets a change happen, and waits for its end.
+    /// Lets a change happen, helps with it, and waits for its end.
     #[cold]
     fn step_back(&self, seat: &Seat) {
         seat.inside.store(false, Ordering::Release);
-        // The thread that changes the value holds this lock all the while.
-        drop(lock(&self.seats));
+        (self.crew).help_until(|| !self.closing.load(Ordering::Acquire));
     }
 
     /// Changes the value with every thread outside, unless it was already
     /// changed since `seen` (then somebody else has done the work, and `Ok` is
-    /// returned). `change` is told the number of registered threads.
+    /// returned). `change` is told who may help: all registered threads.
     pub(crate) fn change<E>(
         &self,
         seen: u64,
-        change: impl FnOnce(&mut T, usize) -> Result<(), E>,
+        change: impl FnOnce(&mut T, Helpers<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
+        // Who wants a change while there is one may help with that.
+        (self.crew).help_until(|| !self.closing.load(Ordering::Acquire));
         let seats = lock(&self.seats);
         if self.generation.load(Ordering::Relaxed) != seen {
             return Ok(());
         }
         announce(&self.closing);
-        let reopen = Reopen(&self.closing);
+        let reopen = Reopen(self);
         for seat in seats.iter() {
             let mut backoff = Backoff::default();
             while seat.inside.load(Ordering::SeqCst) {
@@ -126,7 +133,8 @@ impl<T> Gate<T> {
             // thread that enters later sees it closed (its announcement and our
             // closing are in one order with what is read) and steps back without touching
             // the value. The lock keeps away other changes and new threads.
-            change(unsafe { value.deref() }, seats.len())
+            let helpers = Helpers::new(&self.crew, seats.len());
+            change(unsafe { value.deref() }, helpers)
         };
         self.generation.fetch_add(1, Ordering::Release);
         drop(reopen);
@@ -135,11 +143,12 @@ impl<T> Gate<T> {
 }
 
 /// Opens the gate again, also when the change panics.
-struct Reopen<'a>(&'a AtomicBool);
+struct Reopen<'a, T>(&'a Gate<T>);
 
-impl Drop for Reopen<'_> {
+impl<T> Drop for Reopen<'_, T> {
     fn drop(&mut self) {
-        self.0.store(false, Ordering::Release);
+        self.0.closing.store(false, Ordering::Release);
+        self.0.crew.wake();
     }
 }
 

@@ -14,6 +14,9 @@ const THIRD: u64 = 0xA076_1D64_78BD_642F;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Permutation {
     bits: u32,
+    /// What the first and the second half of a key are multiplied by, so that the key in the high bits is
+    /// multiplied by `FIRST`.
+    by_half: [u64; 2],
     inverse_first: u64,
     inverse_second: u64,
 }
@@ -24,6 +27,7 @@ impl Permutation {
         debug_assert!(bits.is_multiple_of(2) && (2..=64).contains(&bits));
         Self {
             bits,
+            by_half: [FIRST << (64 - bits / 2), FIRST << (64 - bits)],
             inverse_first: inverse(FIRST),
             inverse_second: inverse(SECOND),
         }
@@ -48,8 +52,21 @@ impl Permutation {
 
     /// The same for a key in the high bits, with zeros below; the hash is there, too.
     #[inline(always)]
-    pub(crate) fn apply_high(&self, key: u64) -> u64 {
-        let once = key.wrapping_mul(FIRST);
+    fn apply_high(&self, key: u64) -> u64 {
+        self.apply_second(key.wrapping_mul(FIRST))
+    }
+
+    /// The hash, in the high bits, of the key whose first half is the low 32 bits of `pair`, and whose second
+    /// one the others.
+    #[inline(always)]
+    pub(crate) fn apply_to_pair(&self, pair: u64) -> u64 {
+        let [first, second] = self.by_half;
+        let once = u64::from(pair as u32).wrapping_mul(first);
+        self.apply_second(once.wrapping_add((pair >> 32).wrapping_mul(second)))
+    }
+
+    #[inline(always)]
+    fn apply_second(&self, once: u64) -> u64 {
         let folded = once ^ (once >> (self.bits / 2) & u64::MAX << (64 - self.bits));
         folded.wrapping_mul(SECOND)
     }
@@ -130,6 +147,9 @@ mod tests {
                 let cut = permutation.cut(key);
                 let hash = permutation.apply(cut);
                 assert!(bits == 64 || hash >> bits == 0);
+                let half = bits / 2;
+                let pair = cut >> half | (cut & ((1 << half) - 1)) << 32;
+                assert_eq!(permutation.apply_to_pair(pair) >> (64 - bits), hash);
                 assert_eq!(permutation.invert(hash), cut);
             }
         }

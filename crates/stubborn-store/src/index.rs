@@ -13,6 +13,7 @@
 //! left to right, too. The transient is the old index, without the items.
 
 use crate::budget::{MemoryBudget, OutOfMemory};
+use crate::crew::Helpers;
 use crate::hash::place;
 use crate::quotient::NoRoom;
 use crate::region::{Region, Zeroed, prefetch};
@@ -159,11 +160,21 @@ pub(crate) struct Index {
 impl Index {
     /// An index for up to `capacity` items.
     pub(crate) fn new(budget: &Arc<MemoryBudget>, capacity: usize) -> Result<Self, OutOfMemory> {
+        let index = Self::untouched(budget, capacity)?;
+        index.buckets.touch();
+        Ok(index)
+    }
+
+    /// The same, to be [touched](Region::touch) before it is used.
+    fn untouched(budget: &Arc<MemoryBudget>, capacity: usize) -> Result<Self, OutOfMemory> {
         let buckets = (capacity as f64 / (ENTRIES as f64 * FULLEST)) as usize + 1;
         Ok(Self {
-            buckets: Region::new_touched(budget, buckets)?,
+            buckets: Region::new(budget, buckets)?,
         })
     }
+
+    /// A growth has so many parts for each thread: who comes late does fewer.
+    const PARTS_EACH: usize = 4;
 
     /// The items that there is room for.
     pub(crate) fn capacity(&self) -> usize {
@@ -213,34 +224,34 @@ impl Index {
         Err(NoRoom)
     }
 
-    /// A copy with room for `capacity` items, made with the help of `threads` threads.
+    /// A copy with room for `capacity` items, made with the help of others.
     pub(crate) fn resized(
         &self,
         budget: &Arc<MemoryBudget>,
         capacity: usize,
-        threads: usize,
+        helpers: Helpers<'_>,
         hash_of: impl Fn(u32) -> u64 + Sync,
     ) -> Result<Self, OutOfMemory> {
-        let larger = Self::new(budget, capacity)?;
-        let threads = if self.buckets.len() < PARALLEL_FROM {
-            1
-        } else {
-            threads.max(1)
+        let larger = Self::untouched(budget, capacity)?;
+        let helpers = match self.buckets.len() < PARALLEL_FROM {
+            true => Helpers::none_of(1),
+            false => helpers,
         };
-        let part = self.buckets.len().div_ceil(threads);
-        std::thread::scope(|scope| {
-            let copy = |buckets| larger.copy_from(buckets, &hash_of);
-            let mut parts = self.buckets.chunks(part);
-            let own = parts.next();
-            for part in parts {
-                // A part that no thread can be had for is copied here.
-                let spawned = std::thread::Builder::new().spawn_scoped(scope, move || copy(part));
-                if spawned.is_err() {
-                    copy(part);
-                }
-            }
-            own.map(copy);
-        });
+        let parts = match helpers.threads() {
+            1 => 1,
+            threads => Self::PARTS_EACH * threads,
+        };
+        let (old, new) = (self.buckets.len(), larger.buckets.len());
+        let mut parts: Vec<usize> = (0..parts).collect();
+        let count = parts.len();
+        let copy = |part: &mut usize| {
+            let of = |len: usize| *part * len / count..(*part + 1) * len / count;
+            // (What a part overflows into belongs to the next.)
+            larger.buckets.touch_range(of(new));
+            larger.copy_from(&self.buckets[of(old)], &hash_of);
+            Ok::<(), OutOfMemory>(())
+        };
+        helpers.each(&mut parts, copy)?;
         Ok(larger)
     }
 

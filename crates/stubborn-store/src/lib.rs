@@ -50,7 +50,7 @@
 //! | `nodes`, `index` | arenas with a hash index: inner nodes, plain vectors |
 //! | [`saved`] | writing a store down, and taking it up again |
 //! | [`travel`] | states on their way to other stores |
-//! | `gate` | stopping all threads while tables grow |
+//! | `gate`, `crew` | stopping all threads while tables grow, which they help with |
 //! | `hash`, `budget`, `region`, `sync` | hash functions, memory, atomics |
 //!
 //! # Testing
@@ -62,11 +62,12 @@
 //! RUSTFLAGS="--cfg loom" cargo test -p stubborn-store --release --lib loom --target-dir target/loom
 //! ```
 //!
-//! Unsafe code is in `region` (memory) and `gate` (exclusion) only, besides two
+//! Unsafe code is in `region` (memory), `gate` and `crew` (exclusion) only, besides two
 //! marker implementations for types made of atomics.
 
 mod batch;
 mod budget;
+mod crew;
 mod cursor;
 mod gate;
 mod hash;

@@ -3,6 +3,7 @@
 //! written in the crate's documentation.
 
 use crate::budget::MemoryBudget;
+use crate::crew::Helpers;
 use crate::gate::Gate;
 use crate::nodes::{NodeId, NodeTable, SpareIds};
 use crate::quotient::QuotientTable;
@@ -107,13 +108,39 @@ fn nobody_is_inside_during_a_change() {
         });
         let mut ticket = gate.register();
         let generation = gate.enter(&mut ticket).generation();
-        let change = |value: &mut [u32; 2], _| {
+        let change = |value: &mut [u32; 2], _: Helpers<'_>| {
             value[0] += 1;
             value[1] += 1;
             Ok::<(), ()>(())
         };
         gate.change(generation, change).unwrap();
         // A second request that is based on the same view is already satisfied.
+        gate.change(generation, change).unwrap();
+        assert_eq!(*gate.enter(&mut ticket), [1, 1]);
+        reader.join().unwrap();
+    });
+}
+
+/// Who waits for a change helps with it, and all parts are done when it is over.
+#[test]
+fn parts_of_a_change_are_done_once() {
+    model(|| {
+        let gate = Arc::new(Gate::new([0u32; 2]));
+        let other = Arc::clone(&gate);
+        let reader = thread::spawn(move || {
+            let mut ticket = other.register();
+            let sum: u32 = other.enter(&mut ticket).iter().sum();
+            assert!(sum == 0 || sum == 2, "a change was seen half-way");
+            other.leave(&ticket);
+        });
+        let mut ticket = gate.register();
+        let generation = gate.enter(&mut ticket).generation();
+        let change = |value: &mut [u32; 2], helpers: Helpers<'_>| {
+            helpers.each(value, |part| {
+                *part += 1;
+                Ok::<(), ()>(())
+            })
+        };
         gate.change(generation, change).unwrap();
         assert_eq!(*gate.enter(&mut ticket), [1, 1]);
         reader.join().unwrap();

@@ -8,6 +8,7 @@
 //! among `n` states about `n² / 2^55` are lost.
 
 use crate::budget::{MemoryBudget, OutOfMemory};
+use crate::crew::Helpers;
 use crate::hash::{hash_pair, hash_words, place};
 use crate::quotient::{NoRoom, QuotientTable};
 use crate::region::{Region, prefetch};
@@ -228,7 +229,7 @@ impl Compact {
     }
 
     /// Makes room.
-    pub(crate) fn grow(&mut self, factor: f64, threads: usize) -> Result<(), OutOfMemory> {
-        self.prints.grow(factor, threads)
+    pub(crate) fn grow(&mut self, factor: f64, helpers: Helpers<'_>) -> Result<(), OutOfMemory> {
+        self.prints.grow(factor, helpers)
     }
 }

@@ -2,6 +2,7 @@
 //! 32-bit ids.
 
 use crate::budget::{MemoryBudget, OutOfMemory};
+use crate::crew::Helpers;
 use crate::hash::hash_pair;
 use crate::index::Index;
 use crate::quotient::NoRoom;
@@ -101,7 +102,19 @@ impl NodeTable {
     /// The pair with this id. The id must come from [`insert`](Self::insert).
     #[inline(always)]
     pub(crate) fn get(&self, id: NodeId) -> [u32; 2] {
-        let pair = self.nodes[id.0 as usize].load(Ordering::Relaxed);
+        Self::halves(&self.nodes[id.0 as usize])
+    }
+
+    /// All nodes by id, for who wants several.
+    #[inline(always)]
+    pub(crate) fn all(&self) -> &[AtomicU64] {
+        &self.nodes
+    }
+
+    /// The pair in a node.
+    #[inline(always)]
+    pub(crate) fn halves(node: &AtomicU64) -> [u32; 2] {
+        let pair = node.load(Ordering::Relaxed);
         [pair as u32, (pair >> 32) as u32]
     }
 
@@ -173,15 +186,15 @@ impl NodeTable {
     }
 
     /// Takes more memory for nodes, little by little: that is cheap. Only where the index is full it grows
-    /// by `factor`, but no further than there are ids, with the help of `threads` threads.
-    pub(crate) fn grow(&mut self, factor: f64, threads: usize) -> Result<(), OutOfMemory> {
+    /// by `factor`, but no further than there are ids, with the help of others.
+    pub(crate) fn grow(&mut self, factor: f64, helpers: Helpers<'_>) -> Result<(), OutOfMemory> {
         let (count, capacity) = (self.len(), self.nodes.len());
         if self.index.capacity() <= capacity + capacity / 64 {
             let larger = ((capacity as f64 * factor) as usize).max(capacity + 1);
             let larger = larger.min(NodeId::COUNT);
             let hash_of =
                 |number: u32| hash_pair(self.nodes[number as usize].load(Ordering::Relaxed));
-            self.index = self.index.resized(&self.budget, larger, threads, hash_of)?;
+            self.index = self.index.resized(&self.budget, larger, helpers, hash_of)?;
         }
         let more = capacity + capacity / Self::PARTS + 1;
         self.nodes
@@ -211,7 +224,7 @@ mod tests {
             let id = loop {
                 match table.insert(pair, NodeTable::hash(pair), &mut spare) {
                     Ok(id) => break id,
-                    Err(NoRoom) => table.grow(1.2, 2).unwrap(),
+                    Err(NoRoom) => table.grow(1.2, Helpers::none_of(2)).unwrap(),
                 }
             };
             assert_eq!(*model.entry(pair).or_insert(id), id);
@@ -233,7 +246,7 @@ mod tests {
                 .unwrap();
         }
         assert_eq!(table.insert(0, NodeTable::hash(0), &mut spare), Err(NoRoom));
-        assert!(table.grow(4.0, 1).is_err());
+        assert!(table.grow(4.0, Helpers::none_of(1)).is_err());
         assert_eq!(table.len(), 1000);
         for value in 1..=1000 {
             assert_eq!(

@@ -2,6 +2,7 @@
 //! their numbers. Fast and exact, at the price of the vectors' full size.
 
 use crate::budget::{MemoryBudget, OutOfMemory};
+use crate::crew::Helpers;
 use crate::hash::{hash_each, hash_words};
 use crate::index::Index;
 use crate::quotient::NoRoom;
@@ -216,7 +217,7 @@ impl Plain {
     }
 
     /// Makes room.
-    pub(crate) fn grow(&mut self, factor: f64, threads: usize) -> Result<(), StoreError> {
+    pub(crate) fn grow(&mut self, factor: f64, helpers: Helpers<'_>) -> Result<(), StoreError> {
         let capacity = self.flags.len();
         if capacity >= MOST {
             return Err(StoreError::Full);
@@ -230,7 +231,7 @@ impl Plain {
                 word.load(Ordering::Relaxed)
             })
         };
-        let index = self.index.resized(&self.budget, larger, threads, hash_of)?;
+        let index = self.index.resized(&self.budget, larger, helpers, hash_of)?;
         self.words.extend(larger.saturating_mul(self.width))?;
         self.flags.extend(larger)?;
         self.index = index;

@@ -54,17 +54,42 @@ struct NodePart {
     receiver: Receiver,
 }
 
+/// A node above the only changed leaf.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    /// The half that stays.
+    kept: u64,
+    position: u32,
+    /// Bits below the other half.
+    shift: u32,
+}
+
 /// The nodes to look up for all states with one mask of changed words.
 #[derive(Clone, Debug)]
 struct Template {
-    /// The first word of the mask, and the others.
+    /// The first word of the mask.
     mask: u64,
-    rest: Arc<[u64]>,
-    leaves: Arc<[LeafPart]>,
-    /// Without leaves, in the order in which they become known; the root is the last.
-    nodes: Arc<[NodePart]>,
     /// The halves of the root that stay.
     kept: u64,
+    /// The first of the leaves, if there are any.
+    leaf: LeafPart,
+    /// There are no others.
+    is_single: bool,
+    /// Nothing is between the leaves and the root.
+    is_flat: bool,
+    parts: Arc<Parts>,
+}
+
+/// What of a [`Template`] is not looked at for most states.
+#[derive(Debug)]
+struct Parts {
+    /// The other words of the mask.
+    rest: Box<[u64]>,
+    leaves: Box<[LeafPart]>,
+    /// Without leaves, in the order in which they become known; the root is the last.
+    nodes: Box<[NodePart]>,
+    /// The same where a single leaf is below them.
+    links: Box<[Link]>,
 }
 
 /// What is known of a state of which not everything is.
@@ -92,7 +117,7 @@ impl Template {
     fn is_for(&self, mask: &[u64]) -> bool {
         match mask {
             [only] => self.mask == *only,
-            [first, rest @ ..] => self.mask == *first && *self.rest == *rest,
+            [first, rest @ ..] => self.mask == *first && *self.parts.rest == *rest,
             [] => true,
         }
     }
@@ -147,13 +172,35 @@ impl Template {
             }
         };
         let (first, rest) = mask.split_first().unwrap_or((&0, &[]));
-        let nodes: Arc<[NodePart]> = positions.iter().map(node_part).collect();
+        let nodes: Box<[NodePart]> = positions.iter().map(node_part).collect();
+        let leaves: Box<[LeafPart]> = leaves.iter().map(leaf_part).collect();
+        let is_single = leaves.len() == 1;
+        let below = leaves.iter().map(|leaf| leaf.receiver);
+        let below = below.chain(nodes.iter().map(|node| node.receiver));
+        let link = |(node, below): (&NodePart, Receiver)| Link {
+            kept: node.kept,
+            position: node.position,
+            shift: below.shift,
+        };
+        let links = nodes.iter().zip(below).filter(|_| is_single).map(link);
+        let links = links.collect();
+        let none = LeafPart {
+            words: [0; 2],
+            second: 0,
+            receiver: Receiver { node: 0, shift: 0 },
+        };
         Self {
-            kept: nodes.last().map_or(0, |root| root.kept),
             mask: *first,
-            rest: rest.into(),
-            leaves: leaves.iter().map(leaf_part).collect(),
-            nodes,
+            kept: nodes.last().map_or(0, |root| root.kept),
+            leaf: leaves.first().copied().unwrap_or(none),
+            is_single,
+            is_flat: nodes.len() == 1,
+            parts: Arc::new(Parts {
+                rest: rest.into(),
+                leaves,
+                nodes,
+                links,
+            }),
         }
     }
 
@@ -168,15 +215,23 @@ impl Template {
         memo: &Memo,
         partly: &mut Partly,
     ) -> Option<u64> {
-        // Only the leaves are looked up here: what takes more registers would slow them down.
-        if self.nodes.len() != 1 {
-            return match &*self.leaves {
-                [leaf] => self.root_above(leaf, known, words, memo, partly),
-                _ => self.root_above_all(known, words, memo, partly),
+        // Only the leaves are looked up here: what takes more registers would slow them down. Most often
+        // it is a single one, with nothing between it and the root.
+        if self.is_single {
+            let pair = self.leaf.pair(words);
+            let Some(id) = memo.get(pair) else {
+                return self.unknown_above(0, pair, known, partly);
+            };
+            return match self.is_flat {
+                true => Some(own & self.kept | u64::from(id.0) << self.leaf.receiver.shift),
+                false => self.root_above(id, known, memo, partly),
             };
         }
+        if !self.is_flat {
+            return self.root_above_all(known, words, memo, partly);
+        }
         let mut pair = own & self.kept;
-        for (at, leaf) in self.leaves.iter().enumerate() {
+        for (at, leaf) in self.parts.leaves.iter().enumerate() {
             let Some(id) = memo.get(leaf.pair(words)) else {
                 partly.pairs[0] = pair;
                 return partly.known(at, 0);
@@ -196,46 +251,70 @@ impl Template {
         partly: &mut Partly,
     ) -> Option<u64> {
         // Whole pairs are written and read: a processor does not forward halves of them.
-        let pairs = &mut partly.pairs[..self.nodes.len()];
-        for (pair, node) in pairs.iter_mut().zip(&*self.nodes) {
-            *pair = NodeId::pair(known[node.position as usize]) & node.kept;
-        }
-        for (at, leaf) in self.leaves.iter().enumerate() {
+        let Parts { leaves, nodes, .. } = &*self.parts;
+        let pairs = &mut partly.pairs[..nodes.len()];
+        pairs.fill(0);
+        for (at, leaf) in leaves.iter().enumerate() {
             let Some(id) = memo.get(leaf.pair(words)) else {
-                return partly.known(at, 0);
+                return self.unknown_above_all(at, 0, known, partly);
             };
             pairs[leaf.receiver.node as usize] |= u64::from(id.0) << leaf.receiver.shift;
         }
-        let last = self.nodes.len() - 1;
-        for (at, node) in self.nodes[..last].iter().enumerate() {
-            let Some(id) = memo.get(pairs[at]) else {
-                return partly.known(self.leaves.len(), at);
+        let mut at = 0;
+        loop {
+            let node = &nodes[at];
+            let pair = pairs[at] | NodeId::pair(known[node.position as usize]) & node.kept;
+            if at + 1 == nodes.len() {
+                return Some(pair);
+            }
+            let Some(id) = memo.get(pair) else {
+                return self.unknown_above_all(leaves.len(), at, known, partly);
             };
             pairs[node.receiver.node as usize] |= u64::from(id.0) << node.receiver.shift;
+            at += 1;
         }
-        Some(pairs[last])
     }
 
-    /// The same with one changed leaf: each node goes to the next one.
+    /// What is known where not all leaves, or not all nodes, are.
+    #[cold]
+    fn unknown_above_all(
+        &self,
+        leaves: usize,
+        nodes: usize,
+        known: &[[NodeId; 2]],
+        partly: &mut Partly,
+    ) -> Option<u64> {
+        let unknown = partly.pairs.iter_mut().zip(&self.parts.nodes).skip(nodes);
+        for (pair, node) in unknown {
+            *pair |= NodeId::pair(known[node.position as usize]) & node.kept;
+        }
+        partly.known(leaves, nodes)
+    }
+
+    /// The same with one changed leaf, whose id is known: each node goes to the next one.
     #[inline(never)]
     fn root_above(
         &self,
-        leaf: &LeafPart,
+        mut id: NodeId,
         known: &[[NodeId; 2]],
-        words: &[u32],
         memo: &Memo,
         partly: &mut Partly,
     ) -> Option<u64> {
-        let (mut pair, mut shift) = (leaf.pair(words), leaf.receiver.shift);
-        for (at, node) in self.nodes.iter().enumerate() {
-            let Some(id) = memo.get(pair) else {
-                return self.unknown_above(at, pair, known, partly);
-            };
-            let others = NodeId::pair(known[node.position as usize]) & node.kept;
-            pair = others | u64::from(id.0) << shift;
-            shift = node.receiver.shift;
+        let links = &*self.parts.links;
+        let mut at = 0;
+        loop {
+            let link = links[at];
+            let others = NodeId::pair(known[link.position as usize]) & link.kept;
+            let pair = others | u64::from(id.0) << link.shift;
+            at += 1;
+            if at == links.len() {
+                return Some(pair);
+            }
+            match memo.get(pair) {
+                Some(above) => id = above,
+                None => return self.unknown_above(at, pair, known, partly),
+            }
         }
-        Some(pair)
     }
 
     /// What is known where the leaf, or the node before number `at`, is not.
@@ -248,7 +327,7 @@ impl Template {
         partly: &mut Partly,
     ) -> Option<u64> {
         let pairs = &mut partly.pairs;
-        for (pair, node) in pairs.iter_mut().zip(&*self.nodes).skip(at) {
+        for (pair, node) in pairs.iter_mut().zip(&self.parts.nodes).skip(at) {
             *pair = NodeId::pair(known[node.position as usize]) & node.kept;
         }
         let Some(unknown) = at.checked_sub(1) else {
@@ -293,7 +372,7 @@ impl Templates {
         };
         let slot = (hash >> 56) as usize % Self::SLOTS;
         if !self.slots[slot].is_for(mask) {
-            self.slots[slot] = self.make(mask);
+            self.fetch(slot, mask);
         }
         &self.slots[slot]
     }
@@ -304,6 +383,11 @@ impl Templates {
     }
 
     #[cold]
+    #[inline(never)]
+    fn fetch(&mut self, slot: usize, mask: &[u64]) {
+        self.slots[slot] = self.make(mask);
+    }
+
     fn make(&mut self, mask: &[u64]) -> Template {
         if let Some(known) = self.all.get(mask) {
             return known.clone();
@@ -313,7 +397,7 @@ impl Templates {
             self.all.clear();
             self.parts = 0;
         }
-        self.parts += template.leaves.len() + template.nodes.len();
+        self.parts += template.parts.leaves.len() + template.parts.nodes.len();
         self.all.insert(mask.into(), template.clone());
         template
     }
@@ -466,7 +550,8 @@ impl TreePlan {
         let before = self.roots.len();
         let (known, _) = known.as_chunks::<2>();
         let own = NodeId::pair(known[1]);
-        let (mut last, mut unknown) = (own, usize::MAX);
+        let mut last = own;
+        let mut unknown = None;
         let mut left = words;
         for (at, mask) in masks.chunks_exact(mask_words).enumerate() {
             let Some((state, others)) = left.split_at_checked(width) else {
@@ -483,11 +568,7 @@ impl TreePlan {
                     pushed(at);
                 }
                 None => {
-                    let is_same = |at: usize| {
-                        masks.chunks_exact(mask_words).nth(at) == Some(mask)
-                            && words.chunks_exact(width).nth(at) == Some(state)
-                    };
-                    if !is_same(std::mem::replace(&mut unknown, at)) {
+                    if unknown.replace((mask, state)) != Some((mask, state)) {
                         self.keep(mask, state);
                         pushed(at);
                     }
@@ -530,7 +611,7 @@ impl TreePlan {
         let (leaves, nodes) = (self.partly.leaves, self.partly.nodes);
         let template = self.templates.of(mask);
         let first = self.steps.len();
-        let left = &template.leaves[leaves..];
+        let left = &template.parts.leaves[leaves..];
         // Where the first node above the leaves is, or would be.
         let base = (first + left.len()) as u32;
         let step = |pair, receiver: Receiver| Step {
@@ -544,7 +625,7 @@ impl TreePlan {
             .extend(leaves.map(|leaf| step(leaf.pair(words), leaf.receiver)));
         let above = self.partly.pairs[nodes..]
             .iter()
-            .zip(&template.nodes[nodes..]);
+            .zip(&template.parts.nodes[nodes..]);
         self.steps
             .extend(above.map(|(pair, node)| step(*pair, node.receiver)));
         self.climbs.push(Climb {
@@ -610,7 +691,12 @@ mod tests {
 
     fn leaves_of(width: usize, mask: &[u64]) -> Vec<u32> {
         let template = Template::new(&Shape::new(width, None), mask);
-        template.leaves.iter().map(|leaf| leaf.words[0]).collect()
+        template
+            .parts
+            .leaves
+            .iter()
+            .map(|leaf| leaf.words[0])
+            .collect()
     }
 
     #[test]
@@ -630,9 +716,14 @@ mod tests {
         let leaves = vec![(2, [6, NO_WORD]), (6, [0, 1]), (14, [2, 3]), (15, [4, 5])];
         let shape = Shape::new(7, Some(&leaves));
         let template = Template::new(&shape, &[u64::MAX]);
-        let positions: Vec<u32> = template.nodes.iter().map(|node| node.position).collect();
+        let positions: Vec<u32> = template
+            .parts
+            .nodes
+            .iter()
+            .map(|node| node.position)
+            .collect();
         assert_eq!(positions, [7, 3, 1]);
-        assert!(template.nodes.iter().all(|node| node.kept == 0));
+        assert!(template.parts.nodes.iter().all(|node| node.kept == 0));
         let known = [[NodeId::NONE; 2]; 8];
         let mut memo = Memo::new();
         memo.put(6, NodeId(10));
@@ -670,7 +761,7 @@ mod tests {
             leaf([10, 11], u32::MAX, receiver(0, 0)),
             leaf([0, 1], u32::MAX, receiver(1, 1)),
         ];
-        assert_eq!(*template.leaves, leaves);
+        assert_eq!(*template.parts.leaves, leaves);
         let node = |position, kept, receiver| NodePart {
             kept,
             position,
@@ -682,10 +773,10 @@ mod tests {
             node(3, 0, receiver(2, 1)),
             node(1, left, receiver(0, 0)),
         ];
-        assert_eq!(*template.nodes, nodes);
+        assert_eq!(*template.parts.nodes, nodes);
         let unchanged = Template::new(&shape, &[0]);
-        assert_eq!(*unchanged.leaves, []);
-        assert_eq!(*unchanged.nodes, [node(1, u64::MAX, receiver(0, 0))]);
+        assert_eq!(*unchanged.parts.leaves, []);
+        assert_eq!(*unchanged.parts.nodes, [node(1, u64::MAX, receiver(0, 0))]);
     }
 
     #[test]
@@ -702,7 +793,7 @@ mod tests {
                 ];
                 for mask in &masks {
                     let expected = leaves_of(200, mask).len();
-                    assert_eq!(templates.of(mask).leaves.len(), expected, "{mask:?}");
+                    assert_eq!(templates.of(mask).parts.leaves.len(), expected, "{mask:?}");
                 }
             }
             assert!(templates.parts <= Templates::MOST_PARTS + 300);

@@ -25,11 +25,12 @@ mod tests;
 
 use crate::boxed;
 use crate::budget::{MemoryBudget, OutOfMemory};
+use crate::crew::Helpers;
 use crate::hash::{Permutation, place};
 use crate::region::{prefetch, prefetch_to_write};
 use crate::sync::{AtomicU8, Ordering};
 use segment::{Bucket, FLAGS, Rows, Segment, either};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 pub(crate) use segment::FLAG_BITS;
 
@@ -149,21 +150,17 @@ impl QuotientTable {
         Some(bucket)
     }
 
-    /// Finds or adds the keys of all items, in order; `tell` hears of their flags, and of whether
-    /// they are new. Says for how many there was room. Keys are in the high bits, with zeros below.
+    /// Finds or adds the keys of all pairs, in order; `tell` hears of their flags, and of whether
+    /// they are new. Says for how many there was room. The low 32 bits of a pair are the first half of its
+    /// key, the others the second.
     #[inline]
-    pub(crate) fn insert_all<K>(
-        &self,
-        items: &[K],
-        key: impl Fn(&K) -> u64,
-        tell: impl FnMut(&K, u8, bool),
-    ) -> usize {
+    pub(crate) fn insert_pairs(&self, pairs: &[u64], tell: impl FnMut(u64, u8, bool)) -> usize {
         match self.segments.first() {
-            Some(Segment::Narrow(_)) => self.insert_as(items, key, tell, |segment| match segment {
+            Some(Segment::Narrow(_)) => self.insert_as(pairs, tell, |segment| match segment {
                 Segment::Narrow(rows) => Some(rows),
                 Segment::Wide(_) => None,
             }),
-            _ => self.insert_as(items, key, tell, |segment| match segment {
+            _ => self.insert_as(pairs, tell, |segment| match segment {
                 Segment::Wide(rows) => Some(rows),
                 Segment::Narrow(_) => None,
             }),
@@ -172,31 +169,32 @@ impl QuotientTable {
 
     /// The same where most segments are of a kind.
     #[inline(always)]
-    fn insert_as<'t, K, const ENTRIES: usize, const BETWEEN: usize>(
+    fn insert_as<'t, const ENTRIES: usize, const BETWEEN: usize>(
         &'t self,
-        items: &[K],
-        key: impl Fn(&K) -> u64,
-        mut tell: impl FnMut(&K, u8, bool),
+        pairs: &[u64],
+        mut tell: impl FnMut(u64, u8, bool),
         rows_of: impl Fn(&'t Segment) -> Option<&'t Rows<ENTRIES, BETWEEN>>,
     ) -> usize {
         let below = 64 - self.permutation.bits();
-        let mut fetched = [(0, None); Self::TOGETHER];
+        let (mut hashes, mut homes) = ([0; Self::TOGETHER], [None; Self::TOGETHER]);
         let mut done = 0;
-        for items in items.chunks(Self::TOGETHER) {
-            let fetched = &mut fetched[..items.len()];
+        for pairs in pairs.chunks(Self::TOGETHER) {
             // All are fetched before any is looked at.
-            for (place, item) in fetched.iter_mut().zip(items) {
-                let high = self.permutation.apply_high(key(item));
-                *place = (high >> below, self.fetch(high, &rows_of));
+            for (at, pair) in pairs.iter().enumerate() {
+                let high = self.permutation.apply_to_pair(*pair);
+                hashes[at % Self::TOGETHER] = high >> below;
+                homes[at % Self::TOGETHER] = self.fetch(high, &rows_of);
             }
-            for (at, ((hash, bucket), item)) in fetched.iter().copied().zip(items).enumerate() {
-                // Where a home that comes soon is full, what is not there is in the next bucket.
-                if let Some((_, Some(soon))) = fetched.get(at + Self::SOON) {
+            for (at, pair) in pairs.iter().enumerate() {
+                // Where a home that comes soon is full, what is not there is in the next bucket. (Behind the
+                // last one there is none, or one that does not matter.)
+                if let Some(soon) = homes[(at + Self::SOON) % Self::TOGETHER] {
                     soon.prefetch_next_if_full();
                 }
+                let hash = hashes[at % Self::TOGETHER];
                 let entry = Bucket::<ENTRIES, BETWEEN>::entry(hash, 0);
-                let at_home = bucket.map(|bucket| bucket.find_or_add(entry));
-                let found = match at_home {
+                let home = homes[at % Self::TOGETHER];
+                let found = match home.map(|home| home.find_or_add(entry)) {
                     Some(Some(found)) => Some(found),
                     Some(None) => self.find_or_add_displaced(hash),
                     None => self.find_or_add(hash),
@@ -204,7 +202,7 @@ impl QuotientTable {
                 let Some((flags, is_new)) = found else {
                     return done;
                 };
-                tell(item, flags.load(Ordering::SeqCst) & FLAGS, is_new);
+                tell(*pair, flags.load(Ordering::SeqCst) & FLAGS, is_new);
                 done += 1;
             }
         }
@@ -273,7 +271,7 @@ impl QuotientTable {
         self.limit
     }
 
-    /// Lets its smallest segments grow by `factor`, some at a time for each of the `threads` that help.
+    /// Lets its smallest segments grow by `factor`, some at a time for each of the threads that may help.
     ///
     /// The segments have about the same number of entries and, except where all of them grow
     /// together, sizes that are spread between one and `factor`: the table as a whole becomes larger
@@ -281,14 +279,14 @@ impl QuotientTable {
     ///
     /// On failure some segments may have grown; the table stays as it was
     /// otherwise, and can be used on.
-    pub(crate) fn grow(&mut self, factor: f64, threads: usize) -> Result<(), OutOfMemory> {
+    pub(crate) fn grow(&mut self, factor: f64, helpers: Helpers<'_>) -> Result<(), OutOfMemory> {
         let bits = self.permutation.bits() - SEGMENT_BITS;
         let budget = Arc::clone(&self.budget);
-        let threads = if self.bytes() < PARALLEL_FROM {
-            1
-        } else {
-            threads.max(1)
+        let helpers = match self.bytes() < PARALLEL_FROM {
+            true => Helpers::none_of(1),
+            false => helpers,
         };
+        let threads = helpers.threads();
         // Whoever waits for a growth, or helps with it, has to be woken: several threads have fewer growths,
         // if the table does not get larger by much more than a tenth each time.
         let tenths = (factor.ln() / 1.1_f64.ln()).round().max(1.0) as usize;
@@ -318,7 +316,7 @@ impl QuotientTable {
                     let entries = (wanted as u64).max(segment.entries() + 1);
                     segment.reserve(&budget, bits, entries, is_narrow)?;
                 }
-                each_in_parallel(group, threads, |segment| {
+                helpers.each(group, |segment| {
                     segment.use_reserve(bits);
                     Ok(())
                 })
@@ -356,22 +354,21 @@ impl QuotientTable {
         let is_new = loop {
             match self.insert(hash) {
                 Ok((_, is_new)) => break is_new,
-                Err(NoRoom) => self.grow(1.1, 1)?,
+                Err(NoRoom) => self.grow(1.1, Helpers::none_of(1))?,
             }
         };
         self.set_flags(hash, flags);
         Ok(is_new)
     }
 
-    /// Changes the width of keys, with the help of `threads` threads. `rewrite` turns an old key
-    /// into a new one.
+    /// Changes the width of keys, with the help of others. `rewrite` turns an old key into a new one.
     ///
     /// Old and new table exist together for the time of this pass. It is rare:
     /// a tree does it when its node ids outgrow 22 bits, and again a few times.
     pub(crate) fn widen(
         &mut self,
         bits: u32,
-        threads: usize,
+        helpers: Helpers<'_>,
         rewrite: impl Fn(u64) -> u64 + Sync,
     ) -> Result<(), OutOfMemory> {
         let inner = self.permutation.bits() - SEGMENT_BITS;
@@ -379,7 +376,7 @@ impl QuotientTable {
         loop {
             let wider = Self::new(&self.budget, bits, capacity)?;
             let mut segments: Vec<(usize, &Segment)> = self.segments.iter().enumerate().collect();
-            let copied = each_in_parallel(&mut segments, threads, |(number, segment)| {
+            let copied = helpers.each(&mut segments, |(number, segment)| {
                 let mut waiting = Vec::with_capacity(Self::TOGETHER);
                 let fits = segment.for_each(inner, |hash, flags| {
                     let key = self.permutation.invert((*number as u64) << inner | hash);
@@ -409,36 +406,4 @@ impl QuotientTable {
             })
         })
     }
-}
-
-/// Applies `work` to all items, on several threads if asked to. Stops at the
-/// first error.
-fn each_in_parallel<T: Send, E: Send>(
-    items: &mut [T],
-    threads: usize,
-    work: impl Fn(&mut T) -> Result<(), E> + Sync,
-) -> Result<(), E> {
-    if threads <= 1 {
-        return items.iter_mut().try_for_each(work);
-    }
-    let queue = Mutex::new(items.iter_mut());
-    let run = || {
-        loop {
-            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
-            match next {
-                Some(item) => work(item)?,
-                None => return Ok(()),
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(run)).collect();
-        let own = run();
-        helpers
-            .into_iter()
-            .fold(own, |result, helper| match helper.join() {
-                Ok(outcome) => result.and(outcome),
-                Err(panic) => std::panic::resume_unwind(panic),
-            })
-    })
 }

@@ -101,10 +101,21 @@ impl Shape {
         self.spots[position]
     }
 
+    /// By position, where a leaf goes.
+    #[inline(always)]
+    pub(crate) fn targets(&self) -> &[[u32; 2]] {
+        &self.targets
+    }
+
     /// Puts the two values of a leaf at a position where they belong; false if there is none.
     #[inline(always)]
-    pub(crate) fn fill(&self, position: usize, [left, right]: [u32; 2], words: &mut [u32]) -> bool {
-        let [first, second] = self.targets[position];
+    pub(crate) fn fill(
+        targets: &[[u32; 2]],
+        position: usize,
+        [left, right]: [u32; 2],
+        words: &mut [u32],
+    ) -> bool {
+        let [first, second] = targets[position];
         if first == NO_WORD {
             return false;
         }

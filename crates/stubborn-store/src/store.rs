@@ -2,6 +2,7 @@
 
 use crate::batch::{Batch, Plan, Results};
 use crate::budget::{MemoryBudget, OutOfMemory};
+use crate::crew::Helpers;
 use crate::cursor::Cursor;
 use crate::gate::Gate;
 use crate::lossy::{Bitstate, Compact};
@@ -361,21 +362,21 @@ impl Store {
 
     /// Makes room, with all threads stopped, unless somebody did since `generation`.
     pub(crate) fn grow(&self, need: Need, generation: u64) -> Result<(), StoreError> {
-        self.gate.change(generation, |tables, threads| {
+        self.gate.change(generation, |tables, helpers| {
             let result = match need {
-                Need::Shortage(shortage) => self.grow_somehow(tables, shortage, threads),
+                Need::Shortage(shortage) => self.grow_somehow(tables, shortage, helpers),
                 Need::Ahead if self.refused.load(Ordering::Relaxed) => Ok(()),
                 Need::Ahead => {
                     // There is room yet: a refusal is no error before there is not.
-                    let factor = 1.0 + self.usual_excess(tables, threads);
-                    if tables.grow(Shortage::Roots, factor, threads).is_err() {
+                    let factor = 1.0 + self.usual_excess(tables, helpers.threads());
+                    if tables.grow(Shortage::Roots, factor, helpers).is_err() {
                         self.refused.store(true, Ordering::Relaxed);
                     }
                     Ok(())
                 }
                 Need::Forced => tables
-                    .grow(Shortage::Roots, 1.0, threads)
-                    .and_then(|()| tables.grow(Shortage::Nodes, 1.0, threads)),
+                    .grow(Shortage::Roots, 1.0, helpers)
+                    .and_then(|()| tables.grow(Shortage::Nodes, 1.0, helpers)),
             };
             self.bytes.store(tables.bytes() as u64, Ordering::Relaxed);
             result
@@ -404,11 +405,11 @@ impl Store {
         &self,
         tables: &mut Tables,
         shortage: Shortage,
-        threads: usize,
+        helpers: Helpers<'_>,
     ) -> Result<(), StoreError> {
-        let mut excess = self.usual_excess(tables, threads);
+        let mut excess = self.usual_excess(tables, helpers.threads());
         loop {
-            match tables.grow(shortage, 1.0 + excess, threads) {
+            match tables.grow(shortage, 1.0 + excess, helpers) {
                 Err(StoreError::OutOfMemory(_)) if excess > 0.02 => excess /= 4.0,
                 result => return result,
             }
@@ -494,11 +495,16 @@ impl Tables {
         inserted.map_err(|NoRoom| Shortage::Roots)
     }
 
-    fn grow(&mut self, shortage: Shortage, factor: f64, threads: usize) -> Result<(), StoreError> {
+    fn grow(
+        &mut self,
+        shortage: Shortage,
+        factor: f64,
+        helpers: Helpers<'_>,
+    ) -> Result<(), StoreError> {
         match self {
-            Self::Tree(tree) => tree.grow(shortage, factor, threads),
-            Self::Plain(plain) => plain.grow(factor, threads),
-            Self::Compact(compact) => Ok(compact.grow(factor, threads)?),
+            Self::Tree(tree) => tree.grow(shortage, factor, helpers),
+            Self::Plain(plain) => plain.grow(factor, helpers),
+            Self::Compact(compact) => Ok(compact.grow(factor, helpers)?),
             Self::Bitstate(_) => Ok(()),
         }
     }

@@ -26,6 +26,7 @@
 //! for all, then look up for all.
 
 use crate::budget::{MemoryBudget, OutOfMemory};
+use crate::crew::Helpers;
 use crate::nodes::{NodeId, NodeTable, SpareIds};
 use crate::plan::TreePlan;
 use crate::quotient::{NoRoom, QuotientTable};
@@ -147,8 +148,7 @@ impl Tree {
             return Err(Shortage::Keys);
         }
         // The left half comes first in keys and handles.
-        let key = |root: &u64| root << (64 - half) | root >> 32 << (64 - 2 * half);
-        *done += self.roots.insert_all(roots, key, |root, flags, is_new| {
+        *done += self.roots.insert_pairs(roots, |root, flags, is_new| {
             let handle = StateHandle::from_bits(root.rotate_left(32));
             tell(Inserted {
                 handle,
@@ -228,6 +228,7 @@ impl Tree {
     #[inline]
     pub(crate) fn load(&self, handle: StateHandle, known: &mut [NodeId], words: &mut [u32]) {
         let (pairs, _) = known.as_chunks_mut::<2>();
+        let (nodes, targets) = (self.nodes.all(), self.shape.targets());
         // Positions whose ids are other ones than before. Only the first ones have bits here;
         // below them a stack does it.
         let mut others = Self::replace(pairs, 1, Self::root(handle));
@@ -235,8 +236,8 @@ impl Tree {
             let position = others.trailing_zeros() as usize;
             others &= others - 1;
             let id = pairs.as_flattened()[position];
-            let node = self.nodes.get(id);
-            if self.shape.fill(position, node, words) {
+            let node = NodeTable::halves(&nodes[id.0 as usize]);
+            if Shape::fill(targets, position, node, words) {
                 continue;
             }
             if 2 * position + 1 < Self::FLAT_POSITIONS {
@@ -282,7 +283,7 @@ impl Tree {
                 continue;
             }
             let node = self.nodes.get(id);
-            if !self.shape.fill(position, node, words) {
+            if !Shape::fill(self.shape.targets(), position, node, words) {
                 let [left, right] = node.map(NodeId);
                 stack[height] = (2 * position + 1, right);
                 stack[height + 1] = (2 * position, left);
@@ -430,12 +431,12 @@ impl Tree {
         &mut self,
         shortage: Shortage,
         factor: f64,
-        threads: usize,
+        helpers: Helpers<'_>,
     ) -> Result<(), StoreError> {
         match shortage {
             Shortage::Nodes if self.nodes.is_exhausted() => return Err(StoreError::Full),
-            Shortage::Nodes => self.nodes.grow(factor, threads)?,
-            Shortage::Roots => self.roots.grow(factor, threads)?,
+            Shortage::Nodes => self.nodes.grow(factor, helpers)?,
+            Shortage::Roots => self.roots.grow(factor, helpers)?,
             Shortage::Keys => {
                 let old = self.roots.bits() / 2;
                 let new = ID_BITS
@@ -444,7 +445,7 @@ impl Tree {
                     .ok_or(StoreError::Full)?;
                 let low = (1u64 << old) - 1;
                 let wider = |key| (key >> old) << new | key & low;
-                self.roots.widen(2 * new, threads, wider)?;
+                self.roots.widen(2 * new, helpers, wider)?;
             }
         }
         Ok(())

@@ -249,8 +249,8 @@ impl<const ENTRIES: usize, const BETWEEN: usize> Rows<ENTRIES, BETWEEN> {
         home: usize,
         hash: u64,
     ) -> Option<(&AtomicU8, bool)> {
-        let reach = &self.buckets[home..home + FARTHEST + 1];
-        for (displacement, bucket) in reach.iter().enumerate().skip(1) {
+        for displacement in 1..FARTHEST + 1 {
+            let bucket = &self.buckets[home + displacement];
             let entry = Bucket::<ENTRIES, BETWEEN>::entry(hash, displacement);
             if let Some(found) = bucket.find_or_add(entry) {
                 return Some(found);
@@ -326,17 +326,14 @@ impl<const ENTRIES: usize, const BETWEEN: usize> Rows<ENTRIES, BETWEEN> {
             }
             let bucket = &self.buckets[at];
             let count = bucket.header.load(Ordering::Relaxed) as usize;
-            let mut entries = [(0, 0, 0); ENTRIES];
-            let entries = &mut entries[..count.min(ENTRIES)];
-            for (number, entry) in entries.iter_mut().enumerate() {
-                *entry = bucket.read(number);
-            }
             bucket.header.store(0, Ordering::Relaxed);
-            for (displacement, remainder, flags) in &*entries {
-                let hash = least.hash::<ENTRIES, BETWEEN>(at, *displacement, *remainder);
+            // What stays in the bucket is written where it was, or where one before it was.
+            for entry in 0..count.min(ENTRIES) {
+                let (displacement, remainder, flags) = bucket.read(entry);
+                let hash = least.hash::<ENTRIES, BETWEEN>(at, displacement, remainder);
                 let home = place(hash << (64 - bits), homes);
-                if home < at || !self.add(home, hash, *flags) {
-                    waiting.push((hash, *flags));
+                if home < at || !self.add(home, hash, flags) {
+                    waiting.push((hash, flags));
                 }
             }
         }

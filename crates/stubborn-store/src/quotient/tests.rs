@@ -31,7 +31,7 @@ fn grow_and_widen(bits: u32, wider: u32) -> [bool; 2] {
         let (flags, new) = loop {
             match table.insert(table.hash(key)) {
                 Ok(found) => break found,
-                Err(NoRoom) => table.grow(1.2, 1).unwrap(),
+                Err(NoRoom) => table.grow(1.2, Helpers::none_of(1)).unwrap(),
             }
         };
         let known = model.get(&key);
@@ -42,11 +42,11 @@ fn grow_and_widen(bits: u32, wider: u32) -> [bool; 2] {
         model.insert(key, flags | bits);
         if model.len() as u64 > table.limit() {
             table
-                .grow([1.05, 1.2, 2.0][(step % 3) as usize], 2)
+                .grow([1.05, 1.2, 2.0][(step % 3) as usize], Helpers::none_of(2))
                 .unwrap();
         }
         if step == 30_000 {
-            table.widen(wider, 2, |key| key).unwrap();
+            table.widen(wider, Helpers::none_of(2), |key| key).unwrap();
         }
     }
     for (key, flags) in &model {
@@ -82,7 +82,7 @@ fn free_space_is_the_same_at_any_time() {
     let mut kinds = [false; 2];
     for len in 1..=200_000_u64 {
         while table.insert(table.hash(len * 3)).is_err() || len > table.limit() {
-            table.grow(1.25, 1).unwrap();
+            table.grow(1.25, Helpers::none_of(1)).unwrap();
         }
         if len > 20_000 && len % 1_000 == 0 {
             let is_narrow = table.segments[0].is_narrow();
@@ -116,7 +116,7 @@ fn a_refused_growth_keeps_everything() {
         table.insert(table.hash(key)).unwrap();
         table.set_flags(table.hash(key), key as u8 & 63);
     }
-    assert!(table.grow(4.0, 1).is_err());
+    assert!(table.grow(4.0, Helpers::none_of(1)).is_err());
     for key in 0..9_000u64 {
         assert_eq!(table.flags(table.hash(key)), Some(key as u8 & 63));
     }
