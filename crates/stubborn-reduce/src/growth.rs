@@ -592,8 +592,8 @@ impl Growth {
             } else {
                 break Some(true);
             };
-            for at in 0..WORDS {
-                let new = row[at] & !set.members[at];
+            for (at, word) in row.iter().enumerate() {
+                let new = word & !set.members[at];
                 if new != 0 {
                     set.members[at] |= new;
                     for bit in ones(new & set.now[at]) {
