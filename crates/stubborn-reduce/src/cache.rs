@@ -21,6 +21,11 @@ use crate::view::hash_words;
 const LEAF: u32 = 1 << 31;
 /// Set, too, if the leaf is a set of all that is enabled.
 const WHOLE: u32 = 1 << 30;
+/// Set in the first number of a node that has only one way yet: the classes that go it are bits of the next two
+/// numbers, and the way is the last. Most nodes stay like that.
+const SINGLE: u32 = 1 << 31;
+/// The numbers of such a node; nodes with a way for each class that have no more are made at once.
+const SINGLE_LEN: usize = 4;
 /// A link that leads nowhere yet.
 const NOTHING: u32 = u32::MAX;
 /// Most numbers (of any of the arrays together) before everything is forgotten: some 16 MiB.
@@ -47,7 +52,7 @@ pub(crate) struct Cache {
     slots: Vec<Slot>,
     used: usize,
     keys: Vec<u64>,
-    /// Of each node, the field that it asks for and where to go for each class.
+    /// Of each node, the field that it asks for and where to go for each class, or [`SINGLE`].
     nodes: Vec<u32>,
     /// Kept sets.
     leaves: Vec<u64>,
@@ -136,8 +141,7 @@ impl Cache {
         let (mut link, mut asked) = (root, 0);
         while link & LEAF == 0 {
             // (Questions are few and stay near; a node may be anywhere, and is small.)
-            let node = link as usize;
-            link = self.nodes[node + 1 + class(self.nodes[node])];
+            link = self.follow(link as usize, &mut class);
             asked += 1;
         }
         if link == NOTHING {
@@ -158,6 +162,30 @@ impl Cache {
         })
     }
 
+    /// Where a node leads.
+    #[inline]
+    fn follow(&self, node: usize, class: &mut impl FnMut(u32) -> usize) -> u32 {
+        let head = self.nodes[node];
+        if head & SINGLE == 0 {
+            return self.nodes[node + 1 + class(head)];
+        }
+        let class = class(head & !SINGLE);
+        match self.classes_of_single(node) >> class & 1 {
+            0 => NOTHING,
+            _ => self.nodes[node + 3],
+        }
+    }
+
+    /// The classes that go the only way of a node.
+    #[inline]
+    fn classes_of_single(&self, node: usize) -> u64 {
+        u64::from(self.nodes[node + 1]) | u64::from(self.nodes[node + 2]) << 32
+    }
+
+    fn set_classes_of_single(&mut self, node: usize, classes: u64) {
+        (self.nodes[node + 1], self.nodes[node + 2]) = (classes as u32, (classes >> 32) as u32);
+    }
+
     /// What leads to a set that was found; classes are those of the state for which it was found.
     pub(crate) fn path(
         &self,
@@ -168,8 +196,9 @@ impl Cache {
         let (mut link, mut path) = (hit.root, Vec::new());
         while link & LEAF == 0 {
             let node = link as usize;
-            link = self.nodes[node + 1 + class(self.nodes[node])];
-            path.push(self.step(fields, node, link));
+            link = self.follow(node, &mut class);
+            let mut ways = self.ways(fields, node);
+            path.extend(ways.find(|way| way.0 == link).map(|way| way.1));
         }
         path
     }
@@ -181,34 +210,39 @@ impl Cache {
             if link == hit.leaf {
                 return path;
             }
-            if link & LEAF != 0 {
-                continue;
-            }
-            let node = link as usize;
-            let classes = fields.classes(self.nodes[node]);
-            let mut links = self.nodes[node + 1..][..classes].to_vec();
-            links.sort_unstable();
-            links.dedup();
-            for link in links {
-                let mut path = path.clone();
-                path.push(self.step(fields, node, link));
-                todo.push((link, path));
+            if link & LEAF == 0 {
+                let ways = self.ways(fields, link as usize);
+                todo.extend(ways.map(|(link, step)| (link, [&path[..], &[step]].concat())));
             }
         }
         Vec::new()
     }
 
-    /// From a node to where one of its links leads.
-    fn step(&self, fields: &Fields, node: usize, to: u32) -> Step {
-        let field = self.nodes[node];
+    /// The ways from a node, each with all that go it.
+    fn ways(&self, fields: &Fields, node: usize) -> impl Iterator<Item = (u32, Step)> {
+        let head = self.nodes[node];
+        let (field, is_single) = (head & !SINGLE, head & SINGLE != 0);
         let classes = fields.classes(field);
-        let links = self.nodes[node + 1..][..classes].iter().enumerate();
-        let same = links.filter(|(_, link)| **link == to);
-        Step {
-            field,
-            classes,
-            possible: same.fold(0, |all, (class, _)| all | 1 << class),
-        }
+        let (links, single) = match is_single {
+            true => (
+                &[][..],
+                Some((self.nodes[node + 3], self.classes_of_single(node))),
+            ),
+            false => (&self.nodes[node + 1..][..classes], None),
+        };
+        let ways = links.iter().enumerate().filter_map(move |(class, link)| {
+            let is_first = *link != NOTHING && !links[..class].contains(link);
+            let same = links.iter().enumerate().filter(|(_, other)| *other == link);
+            is_first.then(|| (*link, same.fold(0, |all, (class, _)| all | 1 << class)))
+        });
+        ways.chain(single).map(move |(link, possible)| {
+            let step = Step {
+                field,
+                classes,
+                possible,
+            };
+            (link, step)
+        })
     }
 
     /// Remembers a set with what led to it.
@@ -219,7 +253,7 @@ impl Cache {
         path: impl Iterator<Item = Step>,
         kept: &BitSet,
     ) {
-        if self.keys.len() + self.leaves.len() + self.nodes.len() > self.limit {
+        if self.keys.len() + self.leaves.len() + self.nodes.len() / 2 > self.limit {
             *self = Self::with_limit(self.words, self.limit);
         }
         if 2 * self.used >= self.slots.len() {
@@ -243,22 +277,13 @@ impl Cache {
         let mut parent: Option<(usize, u64)> = None;
         let mut link = self.slots[at].root;
         for step in path {
-            if link == NOTHING {
-                link = self.nodes.len() as u32;
-                self.nodes.push(step.field);
-                let end = self.nodes.len() + step.classes;
-                self.nodes.resize(end, NOTHING);
-            }
-            self.link(at, parent, link);
-            let node = link as usize;
-            debug_assert_eq!(
-                self.nodes[node], step.field,
-                "a computation asked differently after the same answers"
-            );
-            parent = Some((node, step.possible));
-            // (Who was told of a set by another thread may know less classes that lead there.)
-            let mut links = ones(step.possible).map(|class| self.nodes[node + 1 + class]);
-            link = links.find(|link| *link != NOTHING).unwrap_or(NOTHING);
+            let (node, way) = match link {
+                NOTHING => (self.add_node(step), NOTHING),
+                known => self.with_room(known, step),
+            };
+            self.link(at, parent, node);
+            parent = Some((node as usize, step.possible));
+            link = way;
         }
         if link == NOTHING {
             let whole = if kept.words() == enabled { WHOLE } else { 0 };
@@ -268,14 +293,58 @@ impl Cache {
         self.link(at, parent, link);
     }
 
-    fn link(&mut self, slot: usize, parent: Option<(usize, u64)>, link: u32) {
+    /// A node from which no way leads yet.
+    fn add_node(&mut self, step: Step) -> u32 {
+        let link = self.nodes.len();
+        if step.classes + 1 > SINGLE_LEN {
+            let [low, high] = [step.possible as u32, (step.possible >> 32) as u32];
+            let node: [u32; SINGLE_LEN] = [step.field | SINGLE, low, high, NOTHING];
+            self.nodes.extend_from_slice(&node);
+        } else {
+            self.nodes.push(step.field);
+            self.nodes.resize(link + 1 + step.classes, NOTHING);
+        }
+        link as u32
+    }
+
+    /// The same node, or its successor, if it has only one way and that is another one; and the way from there,
+    /// if some of these classes go one already. (Who was told of a set by another thread may know less classes
+    /// that lead there.)
+    fn with_room(&mut self, link: u32, step: Step) -> (u32, u32) {
+        let node = link as usize;
+        debug_assert_eq!(
+            self.nodes[node] & !SINGLE,
+            step.field,
+            "a computation asked differently after the same answers"
+        );
+        if self.nodes[node] & SINGLE == 0 {
+            let mut ways = ones(step.possible).map(|class| self.nodes[node + 1 + class]);
+            return (link, ways.find(|way| *way != NOTHING).unwrap_or(NOTHING));
+        }
+        let (classes, way) = (self.classes_of_single(node), self.nodes[node + 3]);
+        if classes & step.possible != 0 {
+            self.set_classes_of_single(node, classes | step.possible);
+            return (link, way);
+        }
+        let successor = self.nodes.len();
+        self.nodes.push(step.field);
+        self.nodes.resize(successor + 1 + step.classes, NOTHING);
+        for class in ones(classes) {
+            self.nodes[successor + 1 + class] = way;
+        }
+        (successor as u32, NOTHING)
+    }
+
+    /// Makes all of some classes go a way.
+    fn link(&mut self, slot: usize, parent: Option<(usize, u64)>, way: u32) {
         match parent {
+            None => self.slots[slot].root = way,
+            Some((node, _)) if self.nodes[node] & SINGLE != 0 => self.nodes[node + 3] = way,
             Some((node, classes)) => {
                 for class in ones(classes) {
-                    self.nodes[node + 1 + class] = link;
+                    self.nodes[node + 1 + class] = way;
                 }
             }
-            None => self.slots[slot].root = link,
         }
     }
 

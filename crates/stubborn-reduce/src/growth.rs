@@ -164,39 +164,21 @@ impl<const WORDS: usize> Narrow<WORDS> {
         // Of what would be new, what counts.
         let outside: [u64; WORDS] =
             std::array::from_fn(|at| !self.members[at] & (self.now[at] | !self.covered[at]));
-        let mut best: Option<usize> = None;
-        // What the best one adds, and its cost, which nobody asks for where it is the only one.
-        let (mut added, mut least) = ([0; WORDS], None);
-        let mut looked_at = 0;
-        'all: for are_known in [true, false] {
-            let mut unknown = 0;
+        let (mut best, mut least) = (None, u64::MAX);
+        let (mut looked_at, mut unknown) = (0, 0);
+        'all: {
             for word in words {
                 let (know, truth) = (view.facts.known[word.at], view.facts.truth[word.at]);
                 unknown |= (word.guards | word.excluders) & !know;
-                let (of_guards, disabling) = match are_known {
-                    true => (word.guards & know & !truth, word.excluders & truth),
-                    false => (word.guards & !know, word.excluders & !know),
-                };
-                let first = word.at * 64;
-                for (sets, first) in [(of_guards, first), (disabling, half + first)] {
+                let of_guards = (word.guards & know & !truth, word.at * 64);
+                let disabling = (word.excluders & truth, half + word.at * 64);
+                for (sets, first) in [of_guards, disabling] {
                     for bit in ones(sets) {
-                        let set = first + bit;
                         looked_at += WORDS as u64;
-                        let row = &rows[set];
-                        let new: [u64; WORDS] = std::array::from_fn(|at| row[at] & outside[at]);
-                        let mut cost = None;
-                        if best.is_some() && new != [0; WORDS] {
-                            let least = *least.get_or_insert_with(|| self.cost(&added));
-                            let own = self.cost_below(&new, least);
-                            if own >= least {
-                                continue;
-                            }
-                            cost = Some(own);
-                        }
-                        // A label is asked for only if the answer matters.
-                        if are_known || view.is_usable(EnablingSet(set as u32)) {
-                            (best, added, least) = (Some(set), new, cost);
-                            if new == [0; WORDS] {
+                        let cost = self.cost(&rows[first + bit], &outside, least);
+                        if cost < least {
+                            (best, least) = (Some(first + bit), cost);
+                            if cost == 0 {
                                 break 'all;
                             }
                         }
@@ -204,24 +186,40 @@ impl<const WORDS: usize> Narrow<WORDS> {
                 }
             }
             if unknown == 0 {
-                break;
+                break 'all;
+            }
+            for word in words {
+                let know = view.facts.known[word.at];
+                let of_guards = (word.guards & !know, word.at * 64);
+                let disabling = (word.excluders & !know, half + word.at * 64);
+                for (sets, first) in [of_guards, disabling] {
+                    for bit in ones(sets) {
+                        looked_at += WORDS as u64;
+                        let cost = self.cost(&rows[first + bit], &outside, least);
+                        // A label is asked for only if the answer matters.
+                        if cost < least && view.is_usable(EnablingSet((first + bit) as u32)) {
+                            (best, least) = (Some(first + bit), cost);
+                            if cost == 0 {
+                                break 'all;
+                            }
+                        }
+                    }
+                }
             }
         }
         view.facts.work += looked_at;
         best.map(|set| EnablingSet(set as u32))
     }
 
-    /// What new transitions cost.
+    /// What a row costs, exact only if it is less than `least`.
     #[inline(always)]
-    fn cost(&self, new: &[u64; WORDS]) -> u64 {
-        self.cost_below(new, u64::MAX)
-    }
-
-    /// The same, exact only if it is less than `least`.
-    #[inline(always)]
-    fn cost_below(&self, new: &[u64; WORDS], least: u64) -> u64 {
-        let count = |bits: [u64; WORDS]| bits.map(|b| u64::from(b.count_ones())).iter().sum();
+    fn cost(&self, row: &[u64; WORDS], outside: &[u64; WORDS], least: u64) -> u64 {
+        let new: [u64; WORDS] = std::array::from_fn(|at| row[at] & outside[at]);
+        if new == [0; WORDS] {
+            return 0;
+        }
         let now: [u64; WORDS] = std::array::from_fn(|at| new[at] & self.now[at]);
+        let count = |bits: [u64; WORDS]| bits.map(|b| u64::from(b.count_ones())).iter().sum();
         let mut enabled: u64 = 0;
         if now != [0; WORDS] {
             // One enabled transition is worse than any number of disabled ones.
@@ -230,7 +228,7 @@ impl<const WORDS: usize> Narrow<WORDS> {
             }
             enabled = count(now);
         }
-        enabled << 24 | count(*new)
+        enabled << 24 | count(new)
     }
 }
 
@@ -594,8 +592,8 @@ impl Growth {
             } else {
                 break Some(true);
             };
-            for at in 0..WORDS {
-                let new = row[at] & !set.members[at];
+            for (at, word) in row.iter().enumerate() {
+                let new = word & !set.members[at];
                 if new != 0 {
                     set.members[at] |= new;
                     for bit in ones(new & set.now[at]) {

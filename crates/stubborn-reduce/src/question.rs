@@ -203,21 +203,24 @@ impl Fields {
 
     /// What questions and answers about labels say about fields. Questions about one field in a row are one.
     pub(crate) fn steps(&self, log: &[(u32, bool)]) -> impl Iterator<Item = Step> {
-        let field_of = |label: u32| self.of_label[label as usize].0;
-        let runs = log.chunk_by(move |a, b| field_of(a.0) == field_of(b.0));
-        runs.map(move |run| {
-            let field = field_of(run[0].0);
+        let mut rest = log.iter().peekable();
+        std::iter::from_fn(move || {
+            let field = self.of_label[rest.peek()?.0 as usize].0;
             let classes = self.classes(field);
-            let all = u64::MAX >> (MOST_CLASSES - classes);
-            let possible = run.iter().fold(all, |possible, (label, holds)| {
-                let holding = self.of_label[*label as usize].1;
-                possible & if *holds { holding } else { !holding }
-            });
-            Step {
+            let mut possible = u64::MAX >> (MOST_CLASSES - classes);
+            while let Some((label, holds)) = rest.peek() {
+                let (other, holding) = self.of_label[*label as usize];
+                if other != field {
+                    break;
+                }
+                possible &= if *holds { holding } else { !holding };
+                rest.next();
+            }
+            Some(Step {
                 field,
                 classes,
                 possible,
-            }
+            })
         })
     }
 

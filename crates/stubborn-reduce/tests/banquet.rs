@@ -125,3 +125,55 @@ fn the_next_worker_goes_on_with_what_was_remembered() {
     assert!(computed == first && first == second);
     assert!(little < much, "{little} {much}");
 }
+
+/// Sets that are explained grow member by member, others in rows of constant length where there are few words of
+/// transitions, and those that are remembered do not grow: all three are the same.
+#[test]
+fn explained_sets_are_the_chosen_ones() {
+    for (tables, seats) in [(1, 5), (2, 10), (3, 12), (4, 15), (5, 16)] {
+        let model = banquet(tables, seats);
+        let relations = Relations::from_sets(model.structure());
+        let plan = Plan::new(&Config::new(Algorithm::Beam), Aim::Deadlocks).expect("a plan");
+        let reduction = StubbornReduction::new(&model, &relations, plan).expect("a reduction");
+        let mut reducers = [
+            reduction.forgetful_reducer(),
+            reduction.reducer(),
+            reduction.reducer(),
+        ];
+        let mut executor = model.executor();
+        let mut state = model.initial_states();
+        let mut left_out = 0;
+        for step in 0..300_u64 {
+            let mut successors = Successors::new(model.layout().words());
+            executor.successors(&state, &mut successors);
+            for (at, reducer) in reducers.iter_mut().enumerate() {
+                // (The last one sees each state twice.)
+                for _ in 0..at.max(1) {
+                    let mut kept = BitSet::new(model.structure().transitions.len());
+                    let mut expansion = Expansion {
+                        state: &state,
+                        executor: executor.as_mut(),
+                        successors: &successors,
+                        is_known: None,
+                    };
+                    left_out += usize::from(reducer.reduce(&mut expansion, &mut kept));
+                    let set = reducer.last_set();
+                    for t in successors.transitions() {
+                        let is_member = set.iter().any(|m| m.transition == *t);
+                        assert_eq!(
+                            kept.contains(t.index()),
+                            is_member,
+                            "{tables} tables, {step}"
+                        );
+                    }
+                }
+            }
+            let Some(last) = successors.len().checked_sub(1) else {
+                break;
+            };
+            let next = (stubborn_system::random::mix(step) % (last as u64 + 1)) as usize;
+            state = successors.state(next).to_vec();
+        }
+        assert!(left_out > 50, "{tables} tables: {left_out}");
+    }
+}
