@@ -71,6 +71,8 @@ pub struct Check<'a> {
     /// that, one thread that looks for [components](Emptiness::Components) explores those through
     /// which no accepting cycle can go some at a time: that is faster.
     pub depth_first: u64,
+    /// Whether a violation is told as a counterexample; otherwise the verdict is all.
+    pub counterexample: bool,
     /// A short counterexample is looked for among the nodes nearest to the start of the product: a part
     /// of as many as the search has entered, so that it does not cost more than that, but within these
     /// bounds.
@@ -178,6 +180,7 @@ impl<'a> Check<'a> {
             finite_runs: FiniteRuns::default(),
             weak_fairness: false,
             depth_first: 100_000,
+            counterexample: true,
             near: 20_000..=500_000,
             threads: 1,
             cluster: None,

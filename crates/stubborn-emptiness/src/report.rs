@@ -28,6 +28,9 @@ impl Check<'_> {
         result: &mut CheckResult,
     ) -> Result<(), SearchError> {
         result.verdict = CheckVerdict::Violated;
+        if !self.counterexample {
+            return Ok(());
+        }
         self.shorten(setting, Length::UNKNOWN, result)?;
         if result.counterexample.is_some() {
             return Ok(());

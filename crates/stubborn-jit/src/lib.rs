@@ -139,6 +139,13 @@ impl CompiledModel {
         }
     }
 
+    /// Ends compiling in the background, for whoever knows that hardly anybody will ask for successors any
+    /// more: executors that have no code yet interpret.
+    pub fn stopper(&self) -> impl Fn() + Send + Sync + use<> {
+        let workshop = Arc::clone(&self.workshop);
+        move || workshop.cancelled.store(true, Ordering::Relaxed)
+    }
+
     /// The model, executed by the interpreter.
     pub fn model(&self) -> &Arc<Model> {
         &self.workshop.model

@@ -134,6 +134,14 @@ fn nothing_is_compiled_for_a_handful_of_states() {
 }
 
 #[test]
+fn compilation_is_stopped_for_whom_it_would_not_serve() {
+    let compiled = CompiledModel::new(Arc::new(model(large(500))));
+    (compiled.stopper())();
+    compiled.wait();
+    assert!(matches!(compiled.status(), Status::Interpreted(_)));
+}
+
+#[test]
 fn dropping_a_model_stops_its_compilation() {
     for _ in 0..20 {
         let compiled = CompiledModel::new(Arc::new(model(large(500))));

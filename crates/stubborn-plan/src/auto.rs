@@ -9,22 +9,32 @@
 //! few and the levels say that much is still to come, the reduced searches begin, and what was done
 //! is lost.
 //! Otherwise the search goes on where it was, and nothing is lost but the look; later it is asked
-//! again. All this goes by counts, never by time: the same on every machine. (When the time is over,
+//! again.
+//!
+//! A breadth-first search finds shortest counterexamples, and a reduced one need not. So where few states
+//! would be left, the reduced searches are tried much [earlier](EARLIER), while the other one waits. If they find nothing,
+//! that is the answer, and so it is if they find deadlocks only: every run to one has a permutation that
+//! strong sets keep (Valmari, *Stubborn sets for reduced state space generation*, 1989), so that a shortest
+//! one is as long as without them. If they find anything else, the search that waits goes on as far as it would have come without
+//! being asked, and what it finds counts.
+//! All this goes by counts, never by time: the same on every machine. (When the time is over,
 //! nothing begins any more.)
 
 use std::io;
 
+use stubborn_reduce::{Algorithm, Config};
 use stubborn_search::proviso::SafetyProviso;
 use stubborn_search::{
     End, Limit, Limits, Order, Search, SearchResult, Sink, Source, Stop, Target,
 };
-use stubborn_system::{Reduction, System};
+use stubborn_system::{Reduction, RelationLevel, System};
 
 use crate::options::ProvisoChoice;
-use crate::reduction::SearchPlan;
+use crate::reduction::{Made, PlannedSearch, SearchPlan, together_of};
+use crate::safety::{Run, Runs};
 use crate::{CheckError, Planner};
 
-/// States that an unreduced search has before anybody asks, at least: about a second, several times what
+/// States that an unreduced search has before it may be given up, at least: about a second, several times what
 /// it takes to compute relations where there are few transitions. (With fewer, counterexamples of small models are
 /// no longer shortest: that of extinction.3 has 105 steps instead of 98 with half a million.)...
 const FEWEST_STATES: u64 = 2_000_000;
@@ -35,6 +45,14 @@ const USUAL_WORDS: u64 = 16;
 const STATES_A_PAIR: u64 = 1;
 /// ... nor for ever.
 pub(crate) const FIRST_PAUSE: u64 = 4_000_000;
+/// With this part of the fewest states, and of those for each pair...
+const EARLIER: u64 = 20;
+const EARLIER_PAIRS: u64 = 2;
+/// ... reduced searches are tried where at most this share of the states is left (centralized, giop1,
+/// iprotocol2: 0.09 to 0.12; event-mgr, dyntick, brp: 0.20 to 0.40, and they would lose)...
+const EARLY_SHARE: f64 = 0.15;
+/// ... and so many are compared with rough relations, to see whether better ones are worth it.
+const QUICKLY_COMPARED: u64 = 5_000;
 /// How many times more states there are when it is asked again.
 const NEXT_PAUSE: u64 = 2;
 /// Reduction pays if at most this share of the states is left, in all reduced searches together.
@@ -166,6 +184,12 @@ pub(crate) struct Decider<'m, 'q> {
     /// The best of the reduced ways, once it was asked for.
     best: Option<Result<Estimate<'m>, CheckError>>,
     decision: Decision,
+    /// When reduced searches may be tried, and how they stop.
+    early: Option<(u64, Stop)>,
+    /// What they found...
+    tried: Option<Result<Runs<'m>, CheckError>>,
+    /// ... and that nothing else can make that better.
+    is_settled: bool,
 }
 
 /// Reduced searches, and how much they would leave.
@@ -186,7 +210,27 @@ impl<'m, 'q> Decider<'m, 'q> {
                 next_pause: planner.first_pause(fewest_states(planner.system.layout().words())),
                 ..Decision::nobodys()
             },
+            early: None,
+            tried: None,
+            is_settled: false,
         }
+    }
+
+    /// The same, and reduced searches that stop so may be tried before. Only on the shortest way to
+    /// violations, and where nothing is kept: nobody could take them up again.
+    pub(crate) fn trying(mut self, stop: Stop) -> Self {
+        let options = self.planner.options;
+        let fewest = fewest_states(self.planner.system.layout().words()) / EARLIER;
+        let pairs = self.planner.first_pause(0) / EARLIER_PAIRS;
+        let early = fewest.max(pairs);
+        let is_possible = options.keeping.is_none()
+            && options.order == Order::BreadthFirst
+            && options.reduction.measured.is_none()
+            && self.planner.cluster().is_none();
+        if is_possible && early < self.next_pause() {
+            self.early = Some((early, stop));
+        }
+        self
     }
 
     pub(crate) fn decision(&self) -> &Decision {
@@ -205,11 +249,27 @@ impl<'m, 'q> Decider<'m, 'q> {
 
     /// The limit to begin or to go on with.
     pub(crate) fn next_pause(&self) -> u64 {
-        self.most.min(self.decision.next_pause)
+        let early = self.early.map_or(u64::MAX, |(states, _)| states);
+        self.most.min(self.decision.next_pause).min(early)
     }
 
     /// How far a search may go on that has so many states; `None` if it ends here.
     pub(crate) fn ask(&mut self, states: u64, level_sizes: &[u64]) -> Option<u64> {
+        if let Some((_, stop)) = self.early.take() {
+            if self.is_promising(level_sizes) {
+                self.tried = self.attempt(level_sizes, stop).transpose();
+            }
+            self.is_settled = match &self.tried {
+                None => false,
+                Some(Err(_)) => true,
+                Some(Ok(runs)) => runs.iter().all(|(_, run)| is_answer(&run.result)),
+            };
+            return (!self.is_settled).then(|| self.next_pause());
+        }
+        if self.tried.is_some() {
+            // Reduction pays, and this search came as far as it should.
+            return None;
+        }
         if self.best.is_none() {
             self.best = Some(self.best_of_all(level_sizes));
             self.decision.compared_levels = Some(level_sizes.len() as u64);
@@ -236,12 +296,72 @@ impl<'m, 'q> Decider<'m, 'q> {
         Some(self.next_pause())
     }
 
+    /// What counts when the unreduced search has ended: that, or what was tried while it waited.
+    pub(crate) fn runs(&mut self, own: (PlannedSearch<'m>, Run)) -> Result<Runs<'m>, CheckError> {
+        let is_limited = matches!(own.1.result.end, End::Limit(_));
+        let Some(tried) = self.tried.take_if(|_| is_limited) else {
+            return Ok(vec![own]);
+        };
+        let mut runs = tried?;
+        if !self.is_settled && !own.1.result.violations.is_empty() {
+            runs.insert(0, own);
+        }
+        Ok(runs)
+    }
+
+    /// Whether a quick look says that few states would be left: with relations that cost next to nothing.
+    fn is_promising(&self, level_sizes: &[u64]) -> bool {
+        let planner = self.planner;
+        if planner.knows_relations() {
+            return true;
+        }
+        if !much_to_come(level_sizes) {
+            return false;
+        }
+        let system = planner.system;
+        let level = planner
+            .options
+            .reduction
+            .relations
+            .min(RelationLevel::Syntax);
+        let rough = system.relations_of_strong_sets(level);
+        let aim = together_of(system.structure(), self.targets);
+        let made = Made::new(system, &rough, &Config::new(Algorithm::Beam), aim);
+        made.is_ok_and(|made| {
+            let proviso = made.proviso(ProvisoChoice::Auto, Order::BreadthFirst, 1);
+            let share = state_share(
+                system,
+                made.reduction(),
+                proviso,
+                level_sizes,
+                QUICKLY_COMPARED,
+            );
+            share.priced() <= EARLY_SHARE
+        })
+    }
+
+    /// Runs the reduced searches, if few states would be left.
+    fn attempt(&mut self, level_sizes: &[u64], stop: Stop) -> Result<Option<Runs<'m>>, CheckError> {
+        let best = self.best_of_all(level_sizes)?;
+        if self.planner.is_over() {
+            return Ok(None);
+        }
+        if best.share > EARLY_SHARE {
+            self.best = Some(Ok(best));
+            self.decision.compared_levels = Some(level_sizes.len() as u64);
+            return Ok(None);
+        }
+        self.planner
+            .run_all(best.plan, self.targets, stop)
+            .map(Some)
+    }
+
     /// The searches to begin instead of the one that has ended, if any.
     pub(crate) fn plan(
-        mut self,
+        &mut self,
         ended: &SearchResult,
     ) -> Option<Result<SearchPlan<'m>, CheckError>> {
-        if self.planner.is_over() {
+        if self.planner.is_over() || self.tried.is_some() {
             return None;
         }
         let out_of_memory = matches!(ended.end, End::Limit(Limit::Memory | Limit::StoreFull));
@@ -291,6 +411,13 @@ impl<'m, 'q> Decider<'m, 'q> {
         }
         Some(sum)
     }
+}
+
+/// Whether nobody could find more, or anything shorter, without reduction.
+fn is_answer(result: &SearchResult) -> bool {
+    let is_deadlock = |target| matches!(target, Target::Deadlock | Target::InvalidEnd);
+    matches!(result.end, End::Complete | End::Violation)
+        && result.violations.iter().all(|v| is_deadlock(v.target))
 }
 
 /// Which share of the states a reduction leaves, as far as the first breadth-first levels tell:
@@ -508,6 +635,56 @@ mod tests {
         assert!(
             too_dear.price > HIGHEST_PRICE && sets <= FEW_STATES,
             "{sets}"
+        );
+    }
+
+    /// A decider for eight counters that has just asked early; with what it said, and the searches that count
+    /// where the one that waited has ended at a limit.
+    fn asked_early(target: impl Fn(&stubborn_ir::Model) -> Target) -> (Option<u64>, Vec<String>) {
+        let model = crate::tests::counters();
+        let options = crate::CheckOptions::default();
+        let planner = Planner::new(&model, &options);
+        let targets = [target(&model)];
+        let mut decider = Decider::new(&planner, &targets).trying(Stop::AllViolated);
+        let early = decider.next_pause();
+        assert!(early <= FEWEST_STATES / EARLIER, "{early}");
+        let doubling: Vec<u64> = (0..16).map(|level| 1 << level).collect();
+        let next = decider.ask(early, &doubling);
+        if next.is_some() {
+            assert_eq!(next, Some(FEWEST_STATES));
+            assert_eq!(decider.ask(FEWEST_STATES, &doubling), None);
+        }
+        let limits = Limits {
+            states: Some(10),
+            ..Limits::default()
+        };
+        let search = Search {
+            limits,
+            ..Search::new(&model)
+        };
+        let own = Run {
+            reduction: "none".into(),
+            engine: "own",
+            result: search.run().expect("it works"),
+        };
+        assert!(decider.plan(&own.result).is_none());
+        let runs = decider.runs((PlannedSearch::unreduced(&targets), own));
+        let runs = runs.expect("it works").into_iter();
+        (next, runs.map(|(_, run)| run.reduction).collect())
+    }
+
+    /// What a reduced search finds while the other one waits is the answer if nothing can be shorter;
+    /// otherwise the other one goes on first.
+    #[test]
+    fn reduced_searches_are_tried_early() {
+        let (next, runs) = asked_early(|_| Target::Deadlock);
+        assert_eq!((next, &runs[..]), (None, &["beam".to_owned()][..]));
+        // (That the first counter can go on.)
+        let (next, runs) =
+            asked_early(|model| Target::Label(model.structure().label_ids().next().expect("one")));
+        assert_eq!(
+            (next, &runs[..]),
+            (Some(FEWEST_STATES), &["beam".to_owned()][..])
         );
     }
 

@@ -141,6 +141,8 @@ pub struct TemporalOptions {
     /// Look at runs only in which a process that could move all the time moves again and
     /// again.
     pub weak_fairness: bool,
+    /// Tell how a property is violated, and not only that it is.
+    pub counterexample: bool,
     /// Look, too, for parts of a formula that holds which do not matter to it.
     pub vacuity: bool,
 }
@@ -155,6 +157,7 @@ impl Default for TemporalOptions {
             relaxed_visibility: false,
             expansion: PutBack::default(),
             weak_fairness: false,
+            counterexample: true,
             vacuity: false,
         }
     }

@@ -219,6 +219,11 @@ fn together(groups: Vec<Group>) -> Group {
     all
 }
 
+/// What one search that answers all questions must keep.
+pub(crate) fn together_of(structure: &Structure, targets: &[Target]) -> Aim {
+    together(groups(structure, targets)).aim
+}
+
 impl<'m> Planner<'m> {
     /// The searches that answer the questions with the reduction that the user has chosen.
     pub(crate) fn chosen(

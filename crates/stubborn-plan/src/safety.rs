@@ -6,7 +6,7 @@ use stubborn_search::{Engine, Explore, Search, SearchResult, Stop, Target, Viola
 use crate::auto::{Decider, Decision};
 use crate::keeping::Next;
 use crate::options::Por;
-use crate::reduction::{Made, PlannedSearch};
+use crate::reduction::{Made, PlannedSearch, SearchPlan};
 use crate::{CheckError, Planner, Verdict};
 
 /// What is known of a target.
@@ -47,6 +47,9 @@ impl Run {
     }
 }
 
+/// Searches that were run.
+pub(crate) type Runs<'m> = Vec<(PlannedSearch<'m>, Run)>;
+
 /// The answers to all questions.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
@@ -63,9 +66,30 @@ impl<'m> Planner<'m> {
     /// If the chosen reduction does not go with the targets, if no engine takes a search, if a
     /// counterexample cannot be repeated, or if the model turned out to be too small.
     pub fn check(&self, targets: &[Target], stop: Stop) -> Result<Report, CheckError> {
-        let run = |planned: &PlannedSearch<'_>, decider: Option<&mut Decider<'_, '_>>| {
-            self.run(self.search(planned, targets, stop), planned.name(), decider)
+        let plan = match &self.options.reduction.por {
+            Por::Auto => {
+                let mut decider = Decider::new(self, targets).trying(stop);
+                let unreduced = PlannedSearch::unreduced(targets);
+                let search = self.search(&unreduced, targets, stop);
+                let first = self.run(search, unreduced.name(), Some(&mut decider))?;
+                match decider.plan(&first.result) {
+                    Some(plan) => plan?,
+                    None => return Ok(report(targets, decider.runs((unreduced, first))?)),
+                }
+            }
+            Por::None => vec![PlannedSearch::unreduced(targets)],
+            Por::Chosen(config) => self.chosen(targets, config)?,
         };
+        Ok(report(targets, self.run_all(plan, targets, stop)?))
+    }
+
+    /// Runs all searches of a plan.
+    pub(crate) fn run_all(
+        &self,
+        plan: SearchPlan<'m>,
+        targets: &[Target],
+        stop: Stop,
+    ) -> Result<Runs<'m>, CheckError> {
         // Searches that follow each other share what is left of the time; one that is kept when
         // its time is over has all of it.
         let run_one_of = |planned: &PlannedSearch<'_>, parts: usize| {
@@ -74,19 +98,6 @@ impl<'m> Planner<'m> {
                 search.limits.time = Some(left / u32::try_from(parts).unwrap_or(u32::MAX));
             }
             self.run(search, planned.name(), None)
-        };
-        let plan = match &self.options.reduction.por {
-            Por::Auto => {
-                let mut decider = Decider::new(self, targets);
-                let unreduced = PlannedSearch::unreduced(targets);
-                let first = run(&unreduced, Some(&mut decider))?;
-                match decider.plan(&first.result) {
-                    Some(plan) => plan?,
-                    None => return Ok(report(targets, vec![(unreduced, first)])),
-                }
-            }
-            Por::None => vec![PlannedSearch::unreduced(targets)],
-            Por::Chosen(config) => self.chosen(targets, config)?,
         };
         let mut runs = Vec::new();
         let parts = plan.len();
@@ -98,7 +109,7 @@ impl<'m> Planner<'m> {
             }
             runs.push((planned, found));
         }
-        Ok(report(targets, runs))
+        Ok(runs)
     }
 
     /// Looks for targets by one search that was planned elsewhere.
@@ -312,13 +323,18 @@ fn decision_of(decider: Option<&Decider<'_, '_>>) -> Decision {
     decider.map_or_else(Decision::nobodys, |decider| decider.decision().clone())
 }
 
-/// The answers of all searches, in the order of the targets.
-fn report(targets: &[Target], runs: Vec<(PlannedSearch<'_>, Run)>) -> Report {
+/// The answers of all searches, in the order of the targets. The first violation of a target counts.
+fn report(targets: &[Target], runs: Runs<'_>) -> Report {
     let mut answers: Vec<Option<Answer>> = vec![None; targets.len()];
     let mut report = Report::default();
     for (planned, run) in runs {
         for at in &planned.targets {
-            answers[*at] = Some(run.answer(targets[*at], report.runs.len()));
+            if answers[*at]
+                .as_ref()
+                .is_none_or(|answer| answer.violation.is_none())
+            {
+                answers[*at] = Some(run.answer(targets[*at], report.runs.len()));
+            }
         }
         report.runs.push(run);
     }

@@ -339,6 +339,7 @@ impl<'m> Planner<'m> {
             relaxed_visibility: options.temporal.relaxed_visibility,
             finite_runs: question.finite_runs,
             weak_fairness: options.temporal.weak_fairness,
+            counterexample: options.temporal.counterexample,
             threads: options.threads.min(Check::MOST_THREADS),
             cluster: self.cluster(),
             store: options.store.clone(),

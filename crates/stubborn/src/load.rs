@@ -143,6 +143,7 @@ pub struct LoadedModel {
     temporal: Vec<Temporal>,
     expressions: Vec<String>,
     growth: Option<Growth>,
+    stop_compiling: Option<StopCompiling>,
     net: Option<Arc<NetSystem>>,
     /// Of the level that was first asked for.
     relations: (OnceLock<RelationLevel>, OnceLock<Relations>),
@@ -237,6 +238,7 @@ impl LoadedModel {
     pub fn grow(&mut self) -> Result<(), LoadError> {
         // The search ended the budget by saying so, and building the larger model polls it.
         self.system.budget().has_grown();
+        self.make_way();
         match self.growth.as_ref().and_then(Growth::grown) {
             None => Ok(()),
             Some(grown) => self.replace(grown),
@@ -254,9 +256,17 @@ impl LoadedModel {
     /// Prepares the model for what steps with these outcomes were missing; false if nothing was.
     pub fn grow_for(&mut self, outcomes: &[Outcome]) -> Result<bool, LoadError> {
         self.system.budget().has_grown();
+        self.make_way();
         match self.promela.as_ref().and_then(|p| p.grown(outcomes)) {
             None => Ok(false),
             Some(grown) => self.replace(grown).map(|()| true),
+        }
+    }
+
+    /// Nobody needs code for what is too small.
+    fn make_way(&self) {
+        if let Some(stop) = &self.stop_compiling {
+            stop();
         }
     }
 
@@ -285,6 +295,7 @@ impl LoadedModel {
             temporal: parts.temporal,
             expressions: parts.expressions,
             growth: parts.growth,
+            stop_compiling: parts.stop_compiling,
             net: parts.net,
             relations: Default::default(),
         }
@@ -492,6 +503,9 @@ fn reason(error: &std::io::Error) -> String {
 /// What takes the time where formulas are large, for messages.
 pub(crate) const TRANSLATING: &str = "translating temporal properties";
 
+/// Ends compiling in the background.
+pub(crate) type StopCompiling = Box<dyn Fn() + Send + Sync>;
+
 /// What a front-end delivers.
 pub(crate) struct Parts {
     pub(crate) warnings: Vec<Diagnostic>,
@@ -505,6 +519,7 @@ pub(crate) struct Parts {
     pub(crate) text: Option<ModelText>,
     pub(crate) promela: Option<Arc<PromelaModel>>,
     pub(crate) growth: Option<Growth>,
+    pub(crate) stop_compiling: Option<StopCompiling>,
     /// Where the model is a Petri net.
     pub(crate) net: Option<Arc<NetSystem>>,
 }
@@ -524,11 +539,15 @@ impl Parts {
     /// A packed program, compiled or not.
     pub(crate) fn of_model(model: Model, warnings: Vec<Diagnostic>, engine: Engine) -> Self {
         let reference = Arc::new(model);
-        let system: Arc<dyn System> = match engine {
+        let (system, stop_compiling): (Arc<dyn System>, Option<StopCompiling>) = match engine {
             #[cfg(feature = "jit")]
-            Engine::Compiled => Arc::new(CompiledModel::new(Arc::clone(&reference))),
+            Engine::Compiled => {
+                let compiled = CompiledModel::new(Arc::clone(&reference));
+                let stop = Box::new(compiled.stopper());
+                (Arc::new(compiled), Some(stop))
+            }
             // Without the feature everything is.
-            _ => Arc::clone(&reference) as Arc<dyn System>,
+            _ => (Arc::clone(&reference) as Arc<dyn System>, None),
         };
         Self {
             warnings,
@@ -540,6 +559,7 @@ impl Parts {
             text: None,
             promela: None,
             growth: None,
+            stop_compiling,
             net: None,
         }
     }

@@ -65,6 +65,7 @@ impl Smaller {
             text: None,
             promela: None,
             growth: None,
+            stop_compiling: None,
             net: Some(system),
         };
         let text = model.text().main().clone();

@@ -68,6 +68,7 @@ pub(crate) fn build(path: &Path, options: &LoadOptions) -> Result<Parts, Problem
         text: None,
         promela: None,
         growth: None,
+        stop_compiling: None,
         net: None,
     })
 }

@@ -127,6 +127,7 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
         text: None,
         promela: None,
         growth: None,
+        stop_compiling: None,
     })
 }
 

@@ -172,6 +172,7 @@ impl Checker<'_> {
         irrelevant_parts(formula, |property| {
             let mut options = self.options.clone();
             options.temporal_engine = None;
+            options.temporal.counterexample = false;
             // It is not worth going on with, and has limits that no other run has.
             options.keeping = None;
             options.limits = self.planner.limits();
