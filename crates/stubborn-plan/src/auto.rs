@@ -16,7 +16,7 @@
 //! that is the answer, and so it is if they find deadlocks only: every run to one has a permutation that
 //! strong sets keep (Valmari, *Stubborn sets for reduced state space generation*, 1989), so that a shortest
 //! one is as long as without them. If they find anything else, the search that waits goes on as far as it would have come without
-//! being asked, and what it finds counts.
+//! being asked, and what it finds counts; if they reach a limit before they find anything, it is as if they had not been tried.
 //! All this goes by counts, never by time: the same on every machine. (When the time is over,
 //! nothing begins any more.)
 
@@ -259,6 +259,15 @@ impl<'m, 'q> Decider<'m, 'q> {
             if self.is_promising(level_sizes) {
                 self.tried = self.attempt(level_sizes, stop).transpose();
             }
+            // Where a limit was reached and nothing found, it is as if nobody had asked: two searches at once take
+            // more memory than one.
+            self.tried.take_if(|tried| {
+                tried.as_ref().is_ok_and(|runs| {
+                    let mut results = runs.iter().map(|(_, run)| &run.result);
+                    results.clone().all(|result| result.violations.is_empty())
+                        && results.any(|result| matches!(result.end, End::Limit(_)))
+                })
+            });
             self.is_settled = match &self.tried {
                 None => false,
                 Some(Err(_)) => true,
@@ -686,6 +695,30 @@ mod tests {
             (next, &runs[..]),
             (Some(FEWEST_STATES), &["beam".to_owned()][..])
         );
+    }
+
+    /// A reduced search that has no room beside the other one is as good as none.
+    #[test]
+    fn what_reached_a_limit_was_not_tried() {
+        let model = crate::tests::counters();
+        let limits = Limits {
+            memory: Some(1_000),
+            ..Limits::default()
+        };
+        let options = crate::CheckOptions {
+            limits,
+            ..crate::CheckOptions::default()
+        };
+        let planner = Planner::new(&model, &options);
+        let targets = [Target::Deadlock];
+        let mut decider = Decider::new(&planner, &targets).trying(Stop::AllViolated);
+        let doubling: Vec<u64> = (0..16).map(|level| 1 << level).collect();
+        let early = decider.next_pause();
+        assert_eq!(decider.ask(early, &doubling), Some(FEWEST_STATES));
+        assert!(decider.tried.is_none());
+        // Later, it has all the room.
+        assert_eq!(decider.ask(FEWEST_STATES, &doubling), None);
+        assert!(decider.decision.reduces());
     }
 
     /// The reduced search goes no deeper than the full one that it is compared with.
