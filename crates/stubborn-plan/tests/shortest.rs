@@ -31,15 +31,7 @@ fn shortest(system: &dyn System, por: Por) -> Option<(Option<u64>, u64)> {
 fn reduced_searches_find_shortest_runs_to_deadlocks() {
     let mut systems: Vec<Box<dyn System>> = Vec::new();
     for seed in 0..300_u64 {
-        let shape = Shape {
-            processes: seed % 2 == 1,
-            remote_counters: seed % 4 == 3,
-            nondeterminism: seed.is_multiple_of(3),
-            failures: seed.is_multiple_of(5),
-            priorities: seed.is_multiple_of(7),
-            loose: seed % 16 == 11,
-        };
-        systems.push(Box::new(random::system(seed, shape)));
+        systems.push(Box::new(random::system(seed, Shape::in_turn(seed))));
         let program = random_program(seed);
         systems.push(Box::new(Model::new(program).expect("a sound program")));
     }

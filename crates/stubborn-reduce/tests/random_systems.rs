@@ -16,18 +16,6 @@ use stubborn_system::{
     TransitionId,
 };
 
-/// The shapes take turns.
-fn shape(seed: u64) -> Shape {
-    Shape {
-        processes: seed % 2 == 1,
-        remote_counters: seed % 4 == 3,
-        nondeterminism: seed.is_multiple_of(3),
-        failures: seed.is_multiple_of(5),
-        priorities: seed.is_multiple_of(7),
-        loose: seed % 16 == 11,
-    }
-}
-
 /// Right relations of different strength.
 fn relations(tiny: &Tiny, random: &mut Random) -> Relations {
     match random.below(4) {
@@ -106,7 +94,7 @@ fn run_with(
         .collect();
     let mut reduced = 0;
     for seed in seeds {
-        let tiny = padded_system(seed, shape(seed), labels, transitions);
+        let tiny = padded_system(seed, Shape::in_turn(seed), labels, transitions);
         let mut random = Random::new(seed ^ 0xabcd);
         let relations = relations(&tiny, &mut random);
         for _ in 0..per_seed {
@@ -155,7 +143,7 @@ fn nobody_relies_on_low_priorities() {
     use Algorithm::{Beam, Deletion, Lpor};
     let mut configs = common::all_configs();
     configs.retain(|c| matches!(c.algorithm, Lpor | Deletion | Beam));
-    let with_priorities = (0..3_500).filter(|seed| shape(*seed).priorities);
+    let with_priorities = (0..3_500).filter(|seed| Shape::in_turn(*seed).priorities);
     run_with(&configs, with_priorities, 8, (0, 0));
 }
 
@@ -164,7 +152,10 @@ fn nobody_relies_on_low_priorities() {
 fn ample_sets_keep_what_they_must() {
     let mut configs = common::all_configs();
     configs.retain(|c| matches!(c.algorithm, Algorithm::Ample1 | Algorithm::Ample2));
-    let odd = |seed: &u64| shape(*seed).loose || shape(*seed).processes && shape(*seed).priorities;
+    let odd = |seed: &u64| {
+        Shape::in_turn(*seed).loose
+            || Shape::in_turn(*seed).processes && Shape::in_turn(*seed).priorities
+    };
     run_with(&configs, (0..4_000).filter(odd), 4, (0, 0));
 }
 
@@ -186,7 +177,7 @@ fn more_labels_and_transitions_change_nothing() {
 #[test]
 fn every_combination_of_strategies_runs() {
     let configs = common::all_configs();
-    let tiny = system(3, shape(3));
+    let tiny = system(3, Shape::in_turn(3));
     let relations = relations_over(&tiny, &tiny.all_states());
     for config in &configs {
         let aim = match config.algorithm {
@@ -204,7 +195,7 @@ fn every_combination_of_strategies_runs() {
 fn reasons_are_true() {
     let mut explained = 0;
     for seed in 0..60 {
-        let tiny = system(seed, shape(seed));
+        let tiny = system(seed, Shape::in_turn(seed));
         let structure = tiny.structure();
         let relations = relations_over(&tiny, &tiny.all_states());
         for algorithm in Algorithm::ALL {
@@ -266,7 +257,7 @@ fn reasons_are_true() {
 fn threads_choose_alike() {
     let mut reduced = 0;
     for seed in 0..40 {
-        let tiny = system(seed, shape(seed));
+        let tiny = system(seed, Shape::in_turn(seed));
         let relations = relations(&tiny, &mut Random::new(seed));
         for algorithm in Algorithm::ALL {
             let aim = match algorithm {
@@ -311,7 +302,7 @@ fn threads_choose_alike() {
 #[test]
 fn weak_sets_and_a_safety_proviso_do_not_lose_goals() {
     let seed = 19_615;
-    let tiny = system(seed, shape(seed));
+    let tiny = system(seed, Shape::in_turn(seed));
     let relations = relations(&tiny, &mut Random::new(seed ^ 0xabcd));
     for config in common::all_configs().iter().filter(|c| c.weak) {
         let aim = Aim::Goals(Goals::labels([LabelId::new(12), LabelId::new(19)]));

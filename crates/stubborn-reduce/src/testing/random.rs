@@ -21,6 +21,20 @@ pub struct Shape {
     pub loose: bool,
 }
 
+impl Shape {
+    /// The shapes take turns.
+    pub fn in_turn(seed: u64) -> Self {
+        Self {
+            processes: seed % 2 == 1,
+            remote_counters: seed % 4 == 3,
+            nondeterminism: seed.is_multiple_of(3),
+            failures: seed.is_multiple_of(5),
+            priorities: seed.is_multiple_of(7),
+            loose: seed % 16 == 11,
+        }
+    }
+}
+
 /// What happens to one variable.
 #[derive(Clone, Copy, Debug)]
 enum Change {
