@@ -10,7 +10,7 @@ use stubborn_dpor::sync::{Condvar, Mutex, MutexGuard, RwLock};
 use stubborn_dpor::{Algorithm, Check, FailureKind, thread};
 use stubborn_system::Random;
 
-mod everything;
+use crate::everything;
 use everything::try_everything;
 
 /// There are two mutexes, two atomics, and one of everything else.

@@ -10,7 +10,7 @@ use stubborn_dpor::sync::{Arc, Barrier, Mutex, Once, Weak};
 use stubborn_dpor::{Algorithm, Check, FailureKind, thread};
 use stubborn_system::Random;
 
-mod everything;
+use crate::everything;
 use everything::try_everything;
 
 /// Every thread has some references to one value, and a weak one. What needs a reference does nothing

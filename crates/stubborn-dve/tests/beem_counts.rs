@@ -1,7 +1,7 @@
 //! State spaces of the BEEM instances against the published and confirmed figures: states,
 //! transitions with multiplicity, deadlocks, breadth-first levels.
 
-mod support;
+use crate::support;
 
 use stubborn_ir::Model;
 use support::explore::explore;

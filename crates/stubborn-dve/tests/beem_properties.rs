@@ -2,7 +2,7 @@
 //! full exploration, and the property processes of the LTL files by a search for accepting
 //! cycles in an explicit product.
 
-mod support;
+use crate::support;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Every model of the BEEM benchmark, with and without property process, is
 //! understood without a single diagnostic.
 
-mod support;
+use crate::support;
 
 #[test]
 fn beem_models_have_no_diagnostics() {

@@ -5,7 +5,7 @@
 //!   `errors`, `violated` (states that violate an assertion);
 //! * `// reachable: EXPRESSION` and `// unreachable: EXPRESSION`.
 
-mod support;
+use crate::support;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

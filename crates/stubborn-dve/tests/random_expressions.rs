@@ -2,7 +2,7 @@
 //! (true, false or failing) and as stored values, on random expressions over variables,
 //! arrays and local states with all operators.
 
-mod support;
+use crate::support;
 
 use stubborn_diagnostics::SourceFile;
 use stubborn_dve::evaluate::initial_value;

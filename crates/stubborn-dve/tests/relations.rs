@@ -2,7 +2,7 @@
 //! models: whatever really happens must be in the over-approximations, and nothing of it in
 //! the under-approximations.
 
-mod support;
+use crate::support;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 

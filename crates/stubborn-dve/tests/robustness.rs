@@ -1,6 +1,6 @@
 //! Whatever the text is, the front-end ends soon, with diagnostics, without a panic.
 
-mod support;
+use crate::support;
 
 use stubborn_diagnostics::SourceFile;
 use stubborn_dve::{MAX_INPUT_BYTES, codes, load, load_expression};

@@ -18,11 +18,9 @@ use automata::random_automaton;
 use loose::loose_system;
 use oracle::{Step, accepts_some_run};
 
-mod automata;
-#[allow(dead_code)]
-mod loose;
-#[allow(dead_code)]
-mod oracle;
+use crate::automata;
+use crate::loose;
+use crate::oracle;
 
 /// Does something in so many processes at once; what each has got, the leader's first.
 fn spread<T: Send>(size: usize, work: impl Fn(&Mutex<Cluster>) -> T + Sync) -> Vec<T> {

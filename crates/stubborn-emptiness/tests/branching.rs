@@ -19,8 +19,8 @@ use stubborn_system::{
 use length::length;
 use loose::loose_system;
 
-mod length;
-mod loose;
+use crate::length;
+use crate::loose;
 
 /// The states of a system, numbered as they are found.
 struct States<'a> {

@@ -16,7 +16,7 @@ use stubborn_system::{LabelId, System};
 
 use loose::loose_system;
 
-mod loose;
+use crate::loose;
 
 /// The words that are stutter-equivalent to one that satisfies a random formula.
 fn closure(random: &mut Random, labels: &[LabelId]) -> Option<Property> {

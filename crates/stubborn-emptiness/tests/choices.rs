@@ -8,7 +8,7 @@ use stubborn_system::{BitSet, Expansion, Reducer, Reduction, SetMember};
 
 use loose::loose_system;
 
-mod loose;
+use crate::loose;
 
 /// Keeps one transition, and the next one when it is asked again.
 struct Fickle;

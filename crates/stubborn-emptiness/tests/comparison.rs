@@ -7,7 +7,7 @@ use stubborn_reduce::{Aim, Algorithm, Config, Plan, StubbornReduction};
 
 use loose::loose_system;
 
-mod loose;
+use crate::loose;
 
 #[test]
 fn comparisons_have_the_counts_of_separate_explorations() {

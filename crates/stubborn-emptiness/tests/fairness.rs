@@ -19,7 +19,7 @@ use stubborn_system::{LabelId, Successors, System, Transition};
 
 use oracle::{Step, accepts_some_run};
 
-mod oracle;
+use crate::oracle;
 
 /// One process spins, the other has a single step: it is taken under fairness only.
 #[test]

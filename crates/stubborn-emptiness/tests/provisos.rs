@@ -15,8 +15,8 @@ use stubborn_search::Limit;
 use graphs::{Explored, random_graph};
 use length::length;
 
-mod graphs;
-mod length;
+use crate::graphs;
+use crate::length;
 
 /// A graph with all edges of each node, and which of them the reduction keeps.
 #[derive(Clone, Debug)]

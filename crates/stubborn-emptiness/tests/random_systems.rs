@@ -26,10 +26,10 @@ use length::length;
 use loose::{fading_system, independent_system, loose_system};
 use oracle::{Step, accepts_some_run, shortest_lasso};
 
-mod automata;
-mod length;
-mod loose;
-mod oracle;
+use crate::automata;
+use crate::length;
+use crate::loose;
+use crate::oracle;
 
 /// Whether the automaton accepts a run of the system, by building all of the product.
 fn is_violated(

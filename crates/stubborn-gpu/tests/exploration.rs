@@ -1,7 +1,7 @@
 //! Whole searches on the device that is there (in CI the CPU, through `pocl`) against the
 //! interpreter and against known counts.
 
-mod support;
+use crate::support;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Reduced searches on the device that is there against what the interpreter finds in all states.
 
-mod support;
+use crate::support;
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Generated code against the interpreter on models of the BEEM benchmark set.
 
-mod support;
+use crate::support;
 
 use std::path::PathBuf;
 

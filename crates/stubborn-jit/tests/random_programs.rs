@@ -1,6 +1,6 @@
 //! Generated code against the interpreter on random programs: random states and walks.
 
-mod support;
+use crate::support;
 
 use std::sync::Arc;
 use std::time::Duration;

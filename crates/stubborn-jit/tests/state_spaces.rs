@@ -1,6 +1,6 @@
 //! Whole state spaces by code and interpreter; large models; switching over while running.
 
-mod support;
+use crate::support;
 
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 //! say about a reduced net holds in its markings. What traps exclude is not reachable, and what holds
 //! after a step is told before it.
 
-mod common;
+use crate::common;
 
 use std::collections::HashSet;
 

@@ -2,7 +2,7 @@
 //! reachable state shows must be in the over-approximations, and no pair of an
 //! under-approximation may be shown wrong.
 
-mod common;
+use crate::common;
 
 use common::{corpus, expected, explore_system, instances, load_instance};
 use stubborn_net::{NetSystem, Preserve, Reduced, ReductionRules};

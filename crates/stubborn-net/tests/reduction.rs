@@ -1,7 +1,7 @@
 //! Stubborn sets on nets: every deadlock of the full graph is in the reduced one, with the
 //! relations of every level, with and without structural reduction.
 
-mod common;
+use crate::common;
 
 use std::collections::{BTreeSet, HashSet};
 

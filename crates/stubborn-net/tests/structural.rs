@@ -1,7 +1,7 @@
 //! The structural reductions against the unreduced net: the same answer to the deadlock
 //! question, and runs to a deadlock that are runs of the original.
 
-mod common;
+use crate::common;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 

@@ -1,8 +1,7 @@
 //! Every net of the contest's corpus loads, and its state space is the one the contest agreed
 //! on, as far as it is small enough.
 
-#[path = "../../stubborn-net/tests/common/mod.rs"]
-mod common;
+use crate::common;
 
 use common::{corpus, expected, explore, explore_system, instances, load_instance, table};
 use stubborn_net::{NetSystem, PlaceId};

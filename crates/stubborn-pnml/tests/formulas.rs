@@ -1,8 +1,7 @@
 //! The contest's formulas, answered on whole state spaces and compared with the contest's
 //! answers: reachability, bounds, and that LTL and CTL files are read.
 
-#[path = "../../stubborn-net/tests/common/mod.rs"]
-mod common;
+use crate::common;
 
 use std::collections::HashMap;
 use std::path::Path;

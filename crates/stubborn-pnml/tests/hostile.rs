@@ -1,7 +1,6 @@
 //! Wrong, damaged and hostile files: each gives its message, none a panic, and none takes long.
 
-#[path = "../../stubborn-net/tests/common/mod.rs"]
-mod common;
+use crate::common;
 
 use stubborn_diagnostics::{Severity, SourceFile, render};
 use stubborn_net::NetSystem;

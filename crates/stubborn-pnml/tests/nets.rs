@@ -1,8 +1,7 @@
 //! Own nets with their expectations inside: the comment at the top of each file in
 //! `tests/nets` says what must come out.
 
-#[path = "../../stubborn-net/tests/common/mod.rs"]
-mod common;
+use crate::common;
 
 use std::collections::HashMap;
 use std::path::Path;

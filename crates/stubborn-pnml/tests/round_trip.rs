@@ -1,7 +1,6 @@
 //! What is written is read back as the same net.
 
-#[path = "../../stubborn-net/tests/common/mod.rs"]
-mod common;
+use crate::common;
 
 use stubborn_diagnostics::SourceFile;
 use stubborn_net::Net;

@@ -1,7 +1,7 @@
 //! Random protocols: reduced checks say what unreduced ones say, and relations survive attempts to
 //! refute them.
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeSet;
 

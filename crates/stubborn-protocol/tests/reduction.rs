@@ -1,6 +1,6 @@
 //! Relations are right, and reduced checks say what unreduced ones say.
 
-mod common;
+use crate::common;
 
 use common::{compare, validate_all};
 use stubborn_protocol::Value;

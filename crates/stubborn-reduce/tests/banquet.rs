@@ -2,8 +2,7 @@
 //! order reduction* (2009), figure 3: two tables of four dining philosophers each, which have
 //! nothing to do with each other. Its figures are facts.
 
-#[path = "common/philosophers.rs"]
-mod philosophers;
+use crate::philosophers;
 
 use philosophers::banquet;
 use stubborn_ir::Model;

@@ -1,7 +1,7 @@
 //! Systems on which published or plausible variants of the theory are wrong. Each test fails
 //! if the corresponding repair is taken out.
 
-mod common;
+use crate::common;
 
 use stubborn_reduce::testing::exact::relations_over;
 use stubborn_reduce::testing::tiny::{Tiny, fields};

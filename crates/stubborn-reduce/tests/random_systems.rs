@@ -1,7 +1,7 @@
 //! Every algorithm and strategy on random guarded systems: no deadlock lost, no verdict
 //! changed, and the sets satisfy their definition.
 
-mod common;
+use crate::common;
 
 use stubborn_reduce::testing::exact::{relations_over, weaken};
 use stubborn_reduce::testing::random::{Shape, padded_system, system};

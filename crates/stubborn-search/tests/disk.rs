@@ -1,6 +1,6 @@
 //! A search that goes on on disk counts what one in memory counts, and finds ways as short.
 
-mod common;
+use crate::common;
 
 use std::path::PathBuf;
 

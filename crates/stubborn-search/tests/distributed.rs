@@ -1,7 +1,7 @@
 //! Several processes (threads here, with connections as processes have them) count what one counts,
 //! and find ways as short.
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeSet;
 use std::net::TcpListener;

@@ -1,6 +1,6 @@
 //! Counts: every order, number of threads and store must find the same graph.
 
-mod common;
+use crate::common;
 
 use common::models::{
     counters, overflow, peterson, philosophers, producer_consumer, ring_of_references,

@@ -1,6 +1,6 @@
 //! Provisos: nothing may be ignored for ever, in any order and on any number of threads.
 
-mod common;
+use crate::common;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;

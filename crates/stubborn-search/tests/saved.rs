@@ -2,7 +2,7 @@
 //! stopped: the same counts, the same verdict, the same way. What was written and then damaged
 //! breaks nothing.
 
-mod common;
+use crate::common;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,6 +1,6 @@
 //! Trees that turn out to be bad ones when much is explored.
 
-mod common;
+use crate::common;
 
 use common::late::LateCounters;
 use stubborn_search::Search;

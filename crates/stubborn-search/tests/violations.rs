@@ -1,6 +1,6 @@
 //! Violations and their traces: found, nearest, the same on any number of threads.
 
-mod common;
+use crate::common;
 
 use common::models::{
     Builder, counters, counters_with_sum, is, overflow, peterson, philosophers, producer_consumer,

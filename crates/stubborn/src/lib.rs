@@ -77,6 +77,7 @@ pub use temporal::explore::{compare_provisos, explore_with_proviso};
 pub use temporal::{Obstacle, Origin, Temporal, TemporalText};
 pub use text::{ModelText, PlaceRecord};
 
+#[cfg(feature = "contest")]
 pub use stubborn_contest as contest;
 pub use stubborn_ctl as ctl;
 pub use stubborn_diagnostics as diagnostics;

@@ -72,8 +72,11 @@ fn run(cli: Cli) -> Result<Status, Failure> {
         Command::Bench(args) => commands::bench::run(&args),
         #[cfg(feature = "lsp")]
         Command::Lsp(_) => commands::lsp::run(),
+        #[cfg(feature = "contest")]
         Command::Mcc(args) => commands::mcc::run(&args),
+        #[cfg(feature = "lab")]
         Command::Lab(args) => commands::lab::run(&args),
+        #[cfg(feature = "protocols")]
         Command::Protocol(args) => commands::protocol::run(&args),
         Command::Reproduce(args) => commands::reproduce::run(&args),
         Command::Completions(args) => commands::completions::run(&args),

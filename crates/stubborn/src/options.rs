@@ -7,9 +7,11 @@ mod checkpoint;
 mod cluster;
 mod hunt;
 mod inspect;
+#[cfg(feature = "lab")]
 pub(crate) mod lab;
 mod nets;
 mod promela;
+#[cfg(feature = "protocols")]
 pub(crate) mod protocol;
 mod reduction;
 mod relations;
@@ -89,8 +91,11 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     #[cfg(feature = "lsp")]
     Lsp(LspArgs),
+    #[cfg(feature = "contest")]
     Mcc(MccArgs),
+    #[cfg(feature = "lab")]
     Lab(lab::LabArgs),
+    #[cfg(feature = "protocols")]
     Protocol(protocol::ProtocolArgs),
     Reproduce(ReproduceArgs),
     Completions(CompletionsArgs),
@@ -107,6 +112,7 @@ impl Command {
             Self::TraceCheck(args) => args.output.json.then_some("trace-check"),
             Self::Explore(args) => args.output.json.then_some("explore"),
             Self::Inspect(args) => (args.format == InspectFormat::Json).then_some("inspect"),
+            #[cfg(feature = "protocols")]
             Self::Protocol(args) => args.json.then_some("protocol"),
             #[cfg(feature = "page")]
             Self::Serve(_) => None,
@@ -115,12 +121,14 @@ impl Command {
             | Self::Validate(_)
             | Self::Ltl(_)
             | Self::Bench(_)
-            | Self::Mcc(_)
-            | Self::Lab(_)
             | Self::Reproduce(_)
             | Self::Completions(_)
             | Self::Man(_)
             | Self::Schema(_) => None,
+            #[cfg(feature = "contest")]
+            Self::Mcc(_) => None,
+            #[cfg(feature = "lab")]
+            Self::Lab(_) => None,
             #[cfg(feature = "lsp")]
             Self::Lsp(_) => None,
         }
@@ -554,6 +562,7 @@ pub(crate) enum AutomatonFormat {
     Dot,
 }
 
+#[cfg(feature = "contest")]
 /// Answer an examination of the Model Checking Contest about a Petri net
 ///
 /// Follows the contest's calling convention: the working folder holds `model.pnml` and, where the

@@ -184,13 +184,44 @@ fn long_tests_are_in_a_part_of_the_long_command() {
         let (package, _, test) = (parts.next(), parts.next(), parts.next());
         let test = test.map(|test| test.trim_end_matches(".rs"));
         let named = |word: Option<&str>| word.is_some_and(|word| words.contains(word));
+        let module = test.map(|test| format!("{test}::"));
         assert!(
-            named(package) && (package != Some("stubborn") || named(test)),
+            named(package) && (package != Some("stubborn") || named(module.as_deref())),
             "{} has ignored tests that .ci/long does not run",
             inside.display()
         );
     }
     assert!(ignored > 20, "long tests are found");
+}
+
+/// Tests are modules of one program in each crate. A file that is no module of it is never compiled.
+#[test]
+fn every_file_of_tests_is_compiled() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut programs = 0;
+    for entry in std::fs::read_dir(crates).expect("the folder of all crates") {
+        let package = entry.expect("an entry").path();
+        let Ok(all) = std::fs::read_to_string(package.join("tests/all.rs")) else {
+            continue;
+        };
+        programs += 1;
+        let manifest = std::fs::read_to_string(package.join("Cargo.toml")).expect("a manifest");
+        for entry in std::fs::read_dir(package.join("tests")).expect("the folder of tests") {
+            let path = entry.expect("an entry").path();
+            let name = path.file_stem().and_then(|name| name.to_str());
+            let name = name.expect("a name in UTF-8");
+            let is_test = path.extension().is_some_and(|ending| ending == "rs")
+                || path.join("main.rs").exists();
+            let listed = manifest.contains(&format!("[[test]]\nname = \"{name}\""))
+                || all.lines().any(|line| line == format!("mod {name};"));
+            assert!(
+                !is_test || listed,
+                "{}: no module of tests/all.rs",
+                path.display()
+            );
+        }
+    }
+    assert!(programs > 10, "crates with tests are found");
 }
 
 fn sources(folder: &Path, out: &mut Vec<std::path::PathBuf>) {

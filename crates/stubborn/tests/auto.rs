@@ -1,7 +1,6 @@
 //! `auto` gives the answers that a search without reduction gives, wherever it stops to think.
 
-#[path = "common/corpus.rs"]
-mod corpus;
+use crate::corpus;
 
 use std::path::Path;
 

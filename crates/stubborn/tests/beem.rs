@@ -2,8 +2,7 @@
 //! store and number of threads, and answers to reachability questions with shortest
 //! counterexamples, with and without reduction.
 
-#[path = "../../stubborn-dve/tests/support/properties.rs"]
-mod properties;
+use crate::properties;
 
 use std::collections::HashMap;
 use std::path::Path;

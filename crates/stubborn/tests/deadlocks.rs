@@ -12,8 +12,7 @@
 //! | `STUBBORN_RUN_SECONDS` | give up a reduced search after so long; the log says which |
 //! | `STUBBORN_SWEEP_LOG` | a file that remembers what was compared; it is not compared again |
 
-#[path = "common/corpus.rs"]
-mod corpus;
+use crate::corpus;
 
 use std::collections::HashSet;
 use std::io::Write;

@@ -1,10 +1,9 @@
 //! Every algorithm, strategy and kind of relations is real: it changes the number of states
 //! that are left of some model of the corpus. The long test prints the table that
 //! `docs/reduction.md` has:
-//! `cargo test -p stubborn --test switches -- --ignored --nocapture`
+//! `cargo test -p stubborn --test all -- --ignored --nocapture switches::`
 
-#[path = "common/corpus.rs"]
-mod corpus;
+use crate::corpus;
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -13,8 +13,7 @@ use stubborn_system::{RelationLevel, System};
 use length::length;
 use rows::{Row, corpus, load, load_formula, rows};
 
-#[path = "../length/mod.rs"]
-mod length;
+use crate::length;
 mod products;
 mod rows;
 

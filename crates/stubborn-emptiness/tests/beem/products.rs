@@ -7,8 +7,8 @@ use stubborn_reduce::{Algorithm, Config};
 use stubborn_search::Limits;
 use stubborn_system::{RelationLevel, System};
 
+use super::rows::{corpus, load, rows};
 use crate::length::length;
-use crate::rows::{corpus, load, rows};
 
 fn measure(largest: u64) {
     let Some(corpus) = corpus() else { return };

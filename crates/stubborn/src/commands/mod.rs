@@ -7,14 +7,17 @@ pub(crate) mod completions;
 pub(crate) mod explore;
 pub(crate) mod hunt;
 pub(crate) mod inspect;
+#[cfg(feature = "lab")]
 pub(crate) mod lab;
 #[cfg(feature = "lsp")]
 pub(crate) mod lsp;
 pub(crate) mod ltl;
 pub(crate) mod man;
+#[cfg(feature = "contest")]
 pub(crate) mod mcc;
 #[cfg(feature = "page")]
 mod page;
+#[cfg(feature = "protocols")]
 pub(crate) mod protocol;
 mod race;
 pub(crate) mod reproduce;

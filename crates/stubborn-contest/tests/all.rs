@@ -1,0 +1,6 @@
+//! The tests of the crate that need no process of their own, as one program: it is linked once.
+
+mod coloured;
+mod corpus;
+mod examinations;
+mod temporal;

@@ -1,0 +1,5 @@
+//! The tests of the crate that need no process of their own, as one program: it is linked once.
+
+mod contains;
+mod differential;
+mod saved;
