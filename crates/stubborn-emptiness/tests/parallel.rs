@@ -381,5 +381,5 @@ fn threads_agree_with_the_components() {
 #[test]
 #[ignore = "long: many graphs"]
 fn threads_agree_with_the_components_at_length() {
-    run(5_000..5_000 + 20_000 * length());
+    run(2_000..2_000 + 23_000 * length());
 }
