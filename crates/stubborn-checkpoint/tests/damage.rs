@@ -50,9 +50,19 @@ fn what_was_written_is_read() {
     }
 }
 
-/// Three blocks and more, with a head: the blocks of two files of the same run, to be mixed.
 #[test]
+fn mutations_are_noticed() {
+    mutate(500);
+}
+
+#[test]
+#[ignore = "long: many files are written"]
 fn ten_thousand_mutations_are_noticed() {
+    mutate(10_000);
+}
+
+/// Files with one random change each: every one is noticed.
+fn mutate(rounds: usize) {
     let place = tempfile::tempdir().unwrap();
     let folder = Folder::create(place.path()).unwrap();
     let random = &mut Numbers(2);
@@ -63,7 +73,7 @@ fn ten_thousand_mutations_are_noticed() {
     let path = place.path().join("checkpoint");
     let good = fs::read(&path).unwrap();
     let other = place.path().join("other");
-    for round in 0..10_000 {
+    for round in 0..rounds {
         let mut bytes = good.clone();
         let at = random.below(bytes.len());
         match random.below(6) {

@@ -85,7 +85,7 @@ fn accidents_are_drawn_where_pictures_are_asked_for() {
     let _ = std::fs::remove_file(&picture);
     // The variable is that of a process: another one runs the broken test.
     let itself = std::env::current_exe().expect("a path");
-    let broken = "a_server_that_forgets_fails_with_the_shortest_way";
+    let broken = "guide::a_server_that_forgets_fails_with_the_shortest_way";
     let run = std::process::Command::new(itself)
         .env("STUBBORN_SVG", &folder)
         .args(["--exact", broken])
