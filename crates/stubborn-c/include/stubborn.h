@@ -42,7 +42,10 @@ void stubborn_relations_free(stubborn_relations *relations);
 /* In some state u is disabled, and firing t enables it. */
 int stubborn_can_enable(stubborn_relations *relations, uint32_t t, uint32_t u);
 
-/* In some state both are enabled, and t disables u, or t u and u t end in different states. */
+/* In some state both are enabled, and t disables u, or t u and u t end in different states. Where bad
+ * states are to be kept and transitions have several outcomes, also if an outcome of t and one of u do
+ * not come together again: if what u can do after the one and what t can do after the other have no end
+ * in common. */
 int stubborn_disturbs(stubborn_relations *relations, uint32_t t, uint32_t u);
 
 /* Where t disturbs u, it does so by disabling it alone: where both orders are possible they end in the

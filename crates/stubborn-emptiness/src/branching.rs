@@ -1,8 +1,10 @@
 //! Branching time: reductions that CTL* without "next" cannot see.
 //!
 //! A branching property looks at the choices that are left in a state, so a reduced state must
-//! not choose for the others: it keeps everything, or exactly one step, an invisible and
-//! deterministic one (Gerth, Kuiper, Peled, Penczek, *A partial order approach to branching time
+//! not choose for the others: it keeps everything, or exactly one step, an invisible one by a
+//! [deterministic](stubborn_system::Transition::deterministic) transition (that it has one outcome here
+//! is not enough: after what is put off it may have several, and leave a choice that comes too early
+//! now; see `docs/soundness.md`; Gerth, Kuiper, Peled, Penczek, *A partial order approach to branching time
 //! logic model checking*, 1999; Bokor, Kinder, Serafini, Suri, *Efficient model checking of
 //! fault-tolerant distributed protocols*, 2011, section III-D). With a cycle proviso the
 //! reduced graph is stutter-bisimilar to the full one.
@@ -18,7 +20,8 @@ use stubborn_system::{
 #[derive(Debug)]
 pub struct BranchingReduction {
     inner: StubbornReduction,
-    visible: BitSet,
+    /// Transitions that may be taken alone.
+    silent: BitSet,
 }
 
 impl BranchingReduction {
@@ -37,18 +40,22 @@ impl BranchingReduction {
             infinite: true,
         };
         let inner = StubbornReduction::new(system, relations, Plan::new(config, aim)?)?;
-        let mut visible = BitSet::new(system.structure().transitions.len());
-        for transition in inner.visible() {
-            visible.insert(transition.index());
+        let transitions = &system.structure().transitions;
+        let mut silent = BitSet::new(transitions.len());
+        for (at, transition) in transitions.iter().enumerate() {
+            silent.assign(at, transition.deterministic);
         }
-        Ok(Self { inner, visible })
+        for transition in inner.visible() {
+            silent.assign(transition.index(), false);
+        }
+        Ok(Self { inner, silent })
     }
 }
 
 impl Reduction for BranchingReduction {
     fn reducer(&self) -> Box<dyn Reducer + '_> {
         Box::new(BranchingReducer {
-            visible: &self.visible,
+            silent: &self.silent,
             inner: self.inner.reducer(),
             is_reduced: false,
         })
@@ -64,7 +71,7 @@ impl Reduction for BranchingReduction {
 }
 
 struct BranchingReducer<'r> {
-    visible: &'r BitSet,
+    silent: &'r BitSet,
     inner: Box<dyn Reducer + 'r>,
     is_reduced: bool,
 }
@@ -76,12 +83,7 @@ impl Reducer for BranchingReducer<'_> {
             1 => kept.iter().next(),
             _ => None,
         };
-        let successors = |transition: usize| {
-            let all = expansion.successors.transitions().iter();
-            all.filter(|t| t.index() == transition).count()
-        };
-        self.is_reduced = left_out
-            && only.is_some_and(|step| !self.visible.contains(step) && successors(step) == 1);
+        self.is_reduced = left_out && only.is_some_and(|step| self.silent.contains(step));
         if !self.is_reduced {
             kept.clear();
             for transition in expansion.enabled() {
@@ -95,7 +97,7 @@ impl Reducer for BranchingReducer<'_> {
         if self.is_reduced {
             return self.inner.last_set();
         }
-        let everything = (0..self.visible.len()).map(|transition| SetMember {
+        let everything = (0..self.silent.len()).map(|transition| SetMember {
             transition: TransitionId::new(transition),
             reason: Reason::NotExcluded,
         });

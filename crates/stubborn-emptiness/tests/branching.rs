@@ -326,6 +326,55 @@ fn a_step_with_several_outcomes_chooses() {
     }
 }
 
+/// An invisible step that has one outcome here and several after another one: what the other one
+/// leaves open is open no more if this one comes first.
+#[test]
+fn one_outcome_here_is_not_enough() {
+    const START: i64 = 0;
+    const SILENT: i64 = 1;
+    const TURNED: i64 = 2;
+    const ONE: i64 = 3;
+    const TWO: i64 = 4;
+    const THREE: i64 = 5;
+    let mut system = Tiny::new(&[6]);
+    let mut step = |name: &str, table: [(i64, &'static [i64]); 2]| {
+        let leads = move |at: i64| {
+            table
+                .iter()
+                .find(|(from, _)| *from == at)
+                .map(|(_, to)| *to)
+        };
+        let guard = system.label(format!("{name} can move"), &[0], move |s| {
+            leads(s[0]).is_some()
+        });
+        let transition = Transition {
+            name: name.into(),
+            guards: vec![guard],
+            reads: fields(&[0]),
+            writes: fields(&[0]),
+            ..Transition::default()
+        };
+        system.transition(transition, move |s| {
+            let to = leads(s[0]).unwrap_or_default();
+            to.iter().map(|to| Some(vec![*to])).collect()
+        });
+    };
+    step("t", [(START, &[SILENT]), (TURNED, &[ONE, TWO])]);
+    step("u", [(START, &[TURNED]), (SILENT, &[ONE, TWO])]);
+    step("v", [(ONE, &[THREE]), (THREE, &[THREE])]);
+    let labels = vec![
+        system.label("turned", &[0], |s| s[0] >= TURNED),
+        system.label("three", &[0], |s| s[0] == THREE),
+    ];
+    let relations = relations_over(&system, &system.all_states());
+    let full = graph(&system, &labels, None, CycleProviso::NONE);
+    let config = Config::new(Algorithm::Beam);
+    let reduction = BranchingReduction::new(&system, &relations, &config, labels.clone())
+        .expect("it goes with temporal properties");
+    let reduced = graph(&system, &labels, Some(&reduction), CycleProviso::default());
+    assert!(are_bisimilar(&full, &reduced));
+}
+
 /// Those that a walk decides by itself.
 fn sound_provisos() -> Vec<CycleProviso> {
     let mut all = CycleProviso::all_of_graphs();

@@ -511,7 +511,7 @@ fn structure(
                     guards: command.guards.clone(),
                     reads,
                     writes,
-                    nondeterministic: command.continues.is_some(),
+                    deterministic: command.continues.is_none(),
                     may_fail: *may_fail,
                     may_violate: asserts[at]
                         || chains.followers(at).iter().any(|f| asserts[*f as usize]),

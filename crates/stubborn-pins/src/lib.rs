@@ -15,7 +15,9 @@
 //! - guards are compared with what is enabled on random walks, and not used if they differ; without guards,
 //!   whether a transition is enabled is found by trying it;
 //! - matrices of necessary enabling and disabling sets, of what may be co-enabled and of what does not accord make
-//!   relations from read and write sets smaller, from [`RelationLevel::Syntax`] on.
+//!   relations from read and write sets smaller, from [`RelationLevel::Syntax`] on. Groups may have several
+//!   successors, so a zero of do-not-accord says that both orders have the same ends, and nothing of whether
+//!   any two outcomes [meet again](Relations::do_not_meet).
 //!
 //! Loading a library runs its code, which can do whatever this program can: load only what you trust.
 
@@ -271,7 +273,6 @@ impl Module {
                 guards,
                 reads,
                 writes: fields(&self.exports.writes(number)?),
-                nondeterministic: true,
                 may_violate: self
                     .assertion
                     .is_some_and(|(edge, value)| self.exports.may_have(number, edge, value)),

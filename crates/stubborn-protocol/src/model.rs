@@ -716,7 +716,6 @@ fn structure(inner: &mut Inner) -> Structure {
             guards,
             reads: writes.clone(),
             writes,
-            nondeterministic: true,
             ..Transition::default()
         });
     }

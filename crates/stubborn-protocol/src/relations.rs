@@ -70,6 +70,7 @@ pub(crate) fn relations(
         facts.never_together(&inner.meanings[g.index()], &inner.meanings[h.index()])
     });
     let mut accord = Vec::with_capacity(count);
+    let mut apart = Vec::with_capacity(count);
     let mut left = Vec::with_capacity(count);
     for t in 0..count {
         let row = |related: &dyn Fn(usize) -> bool| -> Vec<u32> {
@@ -78,7 +79,10 @@ pub(crate) fn relations(
                 .map(|u| u as u32)
                 .collect()
         };
-        accord.push(row(&|u| facts.conflict(t, u)));
+        let conflicts = row(&|u| facts.conflict(t, u));
+        let conflict = |u: usize| conflicts.binary_search(&(u as u32)).is_ok();
+        apart.push(row(&|u| !facts.meet(t, u, conflict(u))));
+        accord.push(conflicts);
         left.push(row(&|u| !facts.moves_left(t, u)));
     }
     Relations {
@@ -88,6 +92,7 @@ pub(crate) fn relations(
         do_not_accord: May(Matrix::<TransitionId, TransitionId>::from_rows(
             count, accord,
         )),
+        do_not_meet: Some(May(Matrix::from_rows(count, apart))),
         do_not_left_accord: May(Matrix::from_rows(count, left)),
         must_disable: Must(Matrix::empty(count, count)),
         may_change_outcome: None,
@@ -423,6 +428,24 @@ impl<'i> Facts<'i> {
         self.compete(t, u) || self.feeds(t, u) || self.feeds(u, t) || !self.commute(t, u)
     }
 
+    /// Whether any outcome of the one and any of the other meet again, where both are enabled.
+    fn meet(&self, t: usize, u: usize, conflict: bool) -> bool {
+        if self.process(t) == self.process(u) {
+            return !conflict && self.outcomes_meet(t, u);
+        }
+        // What else the other process sends is one more choice, and takes away none.
+        let crash = |a: usize| self.inner.actions[a].role == Role::Crash;
+        let order_matters = self.notes[t] && self.notes[u] || crash(t) && crash(u);
+        !order_matters && !self.loses_again(t, u) && !self.loses_again(u, t)
+    }
+
+    /// Whether `loser` may lose what `sender` sends. In a set, what is lost and sent again is there;
+    /// what is sent again and lost is not.
+    fn loses_again(&self, loser: usize, sender: usize) -> bool {
+        let is_set = !self.inner.protocol.network.consumes();
+        is_set && self.is_lossy_role(loser) && self.feeds(sender, loser)
+    }
+
     /// Whether a step of another process may give `taker` one more message to choose from. What
     /// arrives in a queue comes behind what is taken, so there is nothing more to choose from
     /// for who waits for one sender.
@@ -455,9 +478,7 @@ impl<'i> Facts<'i> {
             return false;
         }
         if self.process(t) != self.process(u) {
-            // What is lost and sent again is there; what is sent again and lost is not.
-            let is_set = !self.inner.protocol.network.consumes();
-            return !(is_set && self.is_lossy_role(u) && self.feeds(t, u));
+            return !self.loses_again(u, t);
         }
         // In a multiset there was a message for each of them. In a queue the second took what the
         // first had uncovered, and in a set it may have been the same message.
@@ -487,6 +508,44 @@ impl<'i> Facts<'i> {
                     match (one, other) {
                         (Some(one), Some(other)) if one == other => {}
                         _ => return false,
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    /// Steps of one process that commute, with different messages: whether any outcome of the one and any
+    /// of the other meet again.
+    fn outcomes_meet(&self, t: usize, u: usize) -> bool {
+        let Some(analysis) = self.handlers(t, u) else {
+            return true;
+        };
+        let mut budget = PAIR_BUDGET;
+        for local in &analysis.locals[self.process(t).index()] {
+            for (m, first) in analysis.table(t, *local) {
+                for (n, second) in analysis.table(u, *local) {
+                    // Of one outcome, both orders lead to where it leads.
+                    if first.len() == 1 || second.len() == 1 {
+                        continue;
+                    }
+                    let Some(left) = budget.checked_sub(first.len() * second.len()) else {
+                        return false;
+                    };
+                    budget = left;
+                    let after = |outcome: &Outcome, then| {
+                        self.some_ends(analysis, std::slice::from_ref(outcome), then)
+                    };
+                    let others: Vec<_> = second.iter().map(|o| after(o, (t, m))).collect();
+                    let meets = |outcome: &Outcome| {
+                        let ends = after(outcome, (u, n));
+                        let common = |other: &Vec<Outcome>| {
+                            ends.iter().any(|end| other.binary_search(end).is_ok())
+                        };
+                        others.iter().all(common)
+                    };
+                    if !first.iter().all(meets) {
+                        return false;
                     }
                 }
             }

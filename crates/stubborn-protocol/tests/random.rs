@@ -6,9 +6,16 @@ use crate::common;
 use std::collections::BTreeSet;
 
 use common::{compare, validate_all};
-use stubborn_dpor::{Algorithm, Seen, explore, traces};
-use stubborn_protocol::{Model, Network, Protocol, Stateless};
-use stubborn_system::{Random, Successors, System};
+use stubborn_dpor::{Seen, explore, traces};
+use stubborn_protocol::{Model, Network, Protocol, Reduction, Stateless};
+use stubborn_reduce::experiments::measured::{Dependency, Precedence, measure};
+use stubborn_reduce::testing::exact::relations_over;
+use stubborn_reduce::{
+    Aim, Algorithm, Config, Goals, NeededProviso, Plan, StubbornReduction, validate,
+};
+use stubborn_search::proviso::{ClosedSet, OnStack, SafetyProviso, TerminalComponents};
+use stubborn_search::{Order, Search, StoreKind, StoreOptions, Target};
+use stubborn_system::{LabelId, Random, RelationLevel, Successors, System};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Message {
@@ -136,6 +143,216 @@ fn protocol(seed: u64) -> Model<Message> {
     p.build().expect("a model")
 }
 
+/// Processes that go round for ever: in each of its states a process has for each of its actions, and for
+/// each message, a list of where that may lead, nowhere, to one state or to one of two.
+fn circling(seed: u64) -> Model<Message> {
+    let mut random = Random::new(seed);
+    let mut p = Protocol::new(format!("circling {seed}"));
+    let network = [
+        Network::Unordered,
+        Network::Duplicating,
+        Network::Duplicating,
+        Network::Ordered,
+    ][random.below(4)];
+    p.network(network);
+    if random.percent(10) {
+        p.lossy();
+    }
+    let (count, size) = ([1, 1, 2][random.below(3)], 3 + random.below(3));
+    let all = p.processes("P", count, 0_u8);
+    let table = |random: &mut Random| -> Vec<Vec<u8>> {
+        // Many wait, and few come to where they must not.
+        let outcome = |random: &mut Random, state: usize| match random.below(10) {
+            0..4 => state as u8,
+            4 => size as u8 - 1,
+            _ => random.below(size - 1) as u8,
+        };
+        let row = |random: &mut Random, state| {
+            let outcomes = [0, 1, 2, 2][random.below(4)];
+            (0..outcomes).map(|_| outcome(random, state)).collect()
+        };
+        (0..size).map(|state| row(random, state)).collect()
+    };
+    let answer = |random: &mut Random| {
+        // Where messages are not a set, there would be more and more of them.
+        let sends = network == Network::Duplicating && random.percent(40) || random.percent(5);
+        let to = all[random.below(count)];
+        sends.then(|| (to, message(random.below(2), random.below(2) as u8)))
+    };
+    for process in &all {
+        let takes = match network {
+            Network::Duplicating => 1 + random.below(2),
+            _ => random.below(3),
+        };
+        for at in 0..1 + random.below(if takes == 0 { 3 } else { 2 }) {
+            let (table, sends) = (table(&mut random), answer(&mut random));
+            let guard = table.clone();
+            p.action(*process, ["t", "u", "v"][at])
+                .when(move |s| !guard[usize::from(*s)].is_empty())
+                .then(move |s, step| {
+                    *s = step.pick(&table[usize::from(*s)]);
+                    sends.into_iter().for_each(|(to, m)| step.send(to, m));
+                });
+        }
+        for kind in KINDS.iter().take(takes) {
+            let tables = [table(&mut random), table(&mut random)];
+            let sends = answer(&mut random);
+            let guard = tables.clone();
+            let value = |m: &Message| match m {
+                Message::Ask(value) | Message::Tell(value) => usize::from(*value),
+            };
+            p.on(*process, *kind)
+                .when(move |s, m| !guard[value(&m.message)][usize::from(*s)].is_empty())
+                .then(move |s, m, step| {
+                    *s = step.pick(&tables[value(&m.message)][usize::from(*s)]);
+                    sends.into_iter().for_each(|(to, m)| step.send(to, m));
+                });
+        }
+    }
+    let sent = match network {
+        Network::Duplicating => 2 + random.below(4),
+        _ => random.below(4),
+    };
+    for _ in 0..sent {
+        let (from, to) = (all[random.below(count)], all[random.below(count)]);
+        p.send_initially(from, to, message(random.below(2), random.below(2) as u8));
+    }
+    let last = size as u8 - 1;
+    p.invariant_of_each("nobody is at the last", &all, move |s| *s != last);
+    let first = all[0];
+    p.invariant_over(
+        "the first is elsewhere",
+        &[first],
+        move |s| *s + 1 == last,
+        |is| !is[0],
+    );
+    p.build().expect("a model")
+}
+
+/// Every algorithm with every proviso, and with relations of different strength, finds the same violated
+/// invariants as a plain search; so do sets of messages. Gives how many searches of algorithms had fewer
+/// states, and whether anything was violated; `None` for a protocol that is not small.
+fn compare_ways(seed: u64) -> Option<(usize, bool)> {
+    const MOST: usize = 300;
+    let model = circling(seed);
+    let structure = model.structure();
+    let labels: Vec<LabelId> = structure.properties.iter().map(|p| p.violated_by).collect();
+    let goals: Vec<Vec<LabelId>> = labels.iter().map(|label| vec![*label]).collect();
+    let full = validate::explore::explore(&model, None, NeededProviso::None, &goals, MOST);
+    if !full.complete {
+        return None;
+    }
+    let expected: Vec<bool> = full.distances.iter().map(Option::is_some).collect();
+    let relations = match seed % 4 {
+        0 => relations_over(&model, &full.states),
+        1 => model.relations(RelationLevel::Syntax),
+        2 => {
+            let measured = measure(&model, Dependency::Full, Precedence::Full, MOST);
+            measured
+                .expect("a small model")
+                .contexts
+                .remove(0)
+                .relations
+        }
+        _ => model.relations(RelationLevel::Reach),
+    };
+    let mut ways: Vec<(&dyn SafetyProviso, Order, usize)> = vec![
+        (&TerminalComponents, Order::BreadthFirst, 1),
+        (&ClosedSet, Order::BreadthFirst, 1),
+        (&ClosedSet, Order::DepthFirst, 1),
+        (&OnStack, Order::DepthFirst, 1),
+    ];
+    if seed.is_multiple_of(50) {
+        ways.push((&TerminalComponents, Order::BreadthFirst, 2));
+        ways.push((&ClosedSet, Order::DepthFirst, 2));
+    }
+    // What several invariants make visible leaves less to one of them.
+    let wanted = [&labels[..], &labels[..1], &labels[1..]][(seed / 4 % 3) as usize];
+    let mut reduced = 0;
+    for (at, algorithm) in (seed..).zip(Algorithm::ALL) {
+        let aim = match at % 3 == 0 && *algorithm != Algorithm::Goal {
+            true => Aim::Traces {
+                labels: wanted.to_vec(),
+                infinite: false,
+            },
+            false => Aim::Goals(Goals::labels(wanted.iter().copied())),
+        };
+        let plan = Plan::new(&Config::new(*algorithm), aim).expect("a plan");
+        let reduction =
+            StubbornReduction::new(&model, &relations, plan.clone()).expect("a reduction");
+        for (proviso, order, threads) in &ways {
+            let search = Search {
+                reduction: Some(&reduction),
+                proviso: (plan.proviso == NeededProviso::Safety).then_some(*proviso),
+                order: *order,
+                threads: *threads,
+                store: StoreOptions::new(StoreKind::Plain),
+                targets: wanted.iter().map(|l| Target::Label(*l)).collect(),
+                ..Search::new(&model)
+            };
+            let result = search.run().expect("a search");
+            reduced += usize::from((result.states as usize) < full.states.len());
+            for (label, is_violated) in labels.iter().zip(&expected) {
+                if wanted.contains(label) {
+                    let found = result.violation(Target::Label(*label)).is_some();
+                    let (settings, proviso) = (&plan.settings, proviso.name());
+                    let what = format!("seed {seed}: {settings}, {:?}, {proviso}", plan.aim);
+                    assert_eq!(found, *is_violated, "{what}, {order:?}");
+                }
+            }
+        }
+    }
+    let names = structure.properties.iter().map(|p| p.name.clone());
+    let mut expected_names: Vec<String> = names
+        .zip(&expected)
+        .filter(|(_, v)| **v)
+        .map(|(n, _)| n)
+        .collect();
+    expected_names.sort();
+    let mut reductions = vec![Reduction::Messages];
+    reductions.extend([false, true].map(|net| Reduction::Printed { net }));
+    for reduction in reductions {
+        let check = model.check().all_violations().reduction(reduction.clone());
+        for check in [check.clone(), check.depth_first()] {
+            let report = check.run().expect("a report");
+            let mut found: Vec<_> = report.failures.iter().map(|f| f.property.clone()).collect();
+            found.sort();
+            assert_eq!(found, expected_names, "seed {seed}: {reduction:?}");
+        }
+    }
+    Some((reduced, expected.contains(&true)))
+}
+
+fn ways_agree(seeds: std::ops::Range<u64>) {
+    let (mut checked, mut reduced, mut violated) = (0_u64, 0, 0_u64);
+    for seed in seeds {
+        if let Some((fewer, found)) = compare_ways(seed) {
+            checked += 1;
+            reduced += fewer;
+            violated += u64::from(found);
+        }
+    }
+    eprintln!("{checked} checked, {reduced} searches reduced, {violated} violated");
+    assert!(checked > 0 && reduced > 0 && 0 < violated && violated < checked);
+}
+
+#[test]
+fn steps_with_several_outcomes_lose_nothing() {
+    ways_agree(0..300);
+}
+
+/// `STUBBORN_SYSTEMS=1000000` says how many, `STUBBORN_FIRST` from which seed on.
+#[test]
+#[ignore = "long: a hundred thousand random protocols"]
+fn steps_with_several_outcomes_lose_nothing_at_length() {
+    let number = |name: &str, default: u64| match std::env::var(name) {
+        Ok(text) => text.parse().expect("a number"),
+        Err(_) => default,
+    };
+    let first = number("STUBBORN_FIRST", 1_000_000);
+    ways_agree(first..first + number("STUBBORN_SYSTEMS", 100_000));
+}
+
 /// Ends of all executions.
 fn ends(model: &Model<Message>) -> BTreeSet<Vec<u32>> {
     let mut executor = model.executor();
@@ -186,7 +403,10 @@ fn compare_stateless(model: &Model<Message>) -> bool {
     let ends = ends(model);
     for guided in [false, true] {
         let mut program = model.as_program(guided).expect("as before");
-        for algorithm in [Algorithm::Optimal, Algorithm::Source] {
+        for algorithm in [
+            stubborn_dpor::Algorithm::Optimal,
+            stubborn_dpor::Algorithm::Source,
+        ] {
             let mut found = BTreeSet::new();
             let counts = explore(&mut program, algorithm, &mut |seen| {
                 if let Seen::End(state) = seen {
@@ -197,7 +417,7 @@ fn compare_stateless(model: &Model<Message>) -> bool {
             let counts = counts.expect("no cycles");
             assert_eq!(counts.executions, traces, "{algorithm:?}");
             assert_eq!(found, ends, "{algorithm:?}");
-            if algorithm == Algorithm::Optimal {
+            if algorithm == stubborn_dpor::Algorithm::Optimal {
                 assert_eq!(counts.given_up, 0);
             }
         }
@@ -238,7 +458,7 @@ fn run(seeds: std::ops::Range<u64>) {
 
 /// Sets of messages, and states without useless ones, leave all verdicts as they are.
 fn messages_agree(seeds: std::ops::Range<u64>, most_states: u64) {
-    use stubborn_protocol::{Limits, Reduction};
+    use stubborn_protocol::Limits;
 
     let (mut checked, mut reduced, mut violated) = (0, 0, 0);
     for seed in seeds {

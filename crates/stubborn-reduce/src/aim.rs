@@ -30,8 +30,10 @@
 //! outcome. The proof is in `docs/soundness.md`. (Local reduction keeps V, as in its paper.)
 //!
 //! A safety proviso asks that *some* kept step leads on to a state where all is taken, and what was
-//! left out must still be possible there. That is so after every key transition, so sets are
-//! strong there even where weak ones were asked for.
+//! left out must still be possible there. So it must be possible after every outcome of every
+//! enabled member: sets are strong there even where weak ones were asked for, and members bring all
+//! that they need not [meet](stubborn_system::Relations::do_not_meet) again, besides those that they
+//! do not accord with. Elsewhere the proofs choose a step, and an outcome of it.
 //!
 //! A set for deadlocks is none for goals, and a goal-driven one loses deadlocks. Sets with a safety
 //! proviso keep both, for they satisfy D1 and D2 as well.
@@ -104,7 +106,7 @@ pub struct Plan {
 impl Plan {
     /// Decides, or says why it is refused.
     pub fn new(config: &Config, aim: Aim) -> Result<Self, ConfigError> {
-        let mut settings = config.settings()?;
+        let settings = config.settings()?;
         let driven_by_goal = settings.algorithm == Algorithm::Goal;
         let proviso = match &aim {
             Aim::Deadlocks if driven_by_goal => {
@@ -134,15 +136,16 @@ impl Plan {
                  goals with `goal`",
             ));
         }
-        // What is left out stays possible after a key transition; after another member of a weak
-        // set it may not. A safety proviso looks at any successor, so every member must be a key.
-        settings.weak &= proviso != NeededProviso::Safety;
-        Ok(Self {
+        let mut plan = Self {
             settings,
             aim,
             proviso,
             all_visible: false,
-        })
+        };
+        // What is left out stays possible after a key transition; after another member of a weak
+        // set it may not.
+        plan.settings.weak &= !plan.follows_any_step();
+        Ok(plan)
     }
 
     /// The same with all visible transitions in every set: where a cycle closes, such sets are
@@ -156,6 +159,12 @@ impl Plan {
     /// Whether every deadlock is kept, besides what was asked for.
     pub fn keeps_deadlocks(&self) -> bool {
         self.settings.algorithm != Algorithm::Goal
+    }
+
+    /// Whether the search may follow any kept step, to any of its outcomes, on the way to what was
+    /// left out.
+    pub(crate) fn follows_any_step(&self) -> bool {
+        self.proviso == NeededProviso::Safety
     }
 
     /// The goals that sets must not take out of reach (condition G), where that is enough.

@@ -12,12 +12,16 @@
 //!
 //! Dependence is one-sided, as in the paper: a member must not be disabled from outside and must
 //! be movable to the left over what comes from outside; it may well do something to the others.
+//! Where the search may follow any kept step, a member with several outcomes must not do so: one of
+//! them may disable what another one leaves possible. So it depends, too, on those with whose
+//! outcomes it need not meet again.
 //!
 //! All transitions out of reach, disabled ones included, form a strong stubborn set in the sense
 //! of the other algorithms, so conditions V and I are met in the same way.
 
-use stubborn_system::{BitSet, Reason, SetMember, Structure, TransitionId};
+use stubborn_system::{BitSet, Reason, Relations, SetMember, Structure, TransitionId};
 
+use crate::aim::Plan;
 use crate::algorithm::SetAlgorithm;
 use crate::closure::starts;
 use crate::config::{Settings, Start};
@@ -28,15 +32,20 @@ use crate::view::View;
 /// What members of sets depend on, one-sided.
 #[derive(Debug)]
 pub(crate) struct Dependence {
-    /// For each transition, those that may disable it or over which it cannot be moved left, in
-    /// a state where both are enabled.
+    /// For each transition, those that may disable it, over which it cannot be moved left, or that it
+    /// must meet and need not, in a state where both are enabled.
     strong: Rows,
     /// For each transition, those over which it cannot be moved left in any state.
     weak: Rows,
 }
 
 impl Dependence {
-    pub(crate) fn new(tables: &Tables, structure: &Structure) -> Self {
+    pub(crate) fn new(
+        tables: &Tables,
+        structure: &Structure,
+        relations: &Relations,
+        plan: &Plan,
+    ) -> Self {
         let rows = |of: &dyn Fn(usize) -> Vec<u32>| {
             Rows::new(
                 tables.transitions,
@@ -49,7 +58,16 @@ impl Dependence {
                 // What fails counts as disabled, and what waits for others is disabled by them,
                 // although no guard tells.
                 let guards_tell = !transition.may_fail && transition.priority == 0;
-                strong_row(tables, t, guards_tell)
+                let must_meet = plan.follows_any_step() && !transition.deterministic;
+                let meets = |u: u32| match &relations.do_not_meet {
+                    Some(apart) => {
+                        let (t, u) = (TransitionId::new(t), TransitionId::new(u as usize));
+                        !apart.0.contains(t, u) && !apart.0.contains(u, t)
+                    }
+                    None => false,
+                };
+                let one_side_is_enough = |u| guards_tell && (!must_meet || meets(u));
+                strong_row(tables, t, &one_side_is_enough)
             }),
             weak: rows(&|t| weak_row(tables, t)),
         }
@@ -63,7 +81,8 @@ fn goals_changed_by(tables: &Tables, t: usize) -> impl Iterator<Item = u32> {
     goals.filter(|u| accord.binary_search(u).is_ok())
 }
 
-fn strong_row(tables: &Tables, t: usize, guards_tell: bool) -> Vec<u32> {
+/// `one_side_is_enough` says of whom it does not matter what `t` does to them.
+fn strong_row(tables: &Tables, t: usize, one_side_is_enough: &dyn Fn(u32) -> bool) -> Vec<u32> {
     let guards = tables.guards.list(t);
     let may_disable = |u: u32| {
         let rows = guards
@@ -74,7 +93,7 @@ fn strong_row(tables: &Tables, t: usize, guards_tell: bool) -> Vec<u32> {
     let left = tables.left.list(t);
     let accord = tables.accord.list(t).iter().copied();
     accord
-        .filter(|u| !guards_tell || left.binary_search(u).is_ok() || may_disable(*u))
+        .filter(|u| !one_side_is_enough(*u) || left.binary_search(u).is_ok() || may_disable(*u))
         .chain(goals_changed_by(tables, t))
         .collect()
 }

@@ -72,7 +72,8 @@ impl StubbornReduction {
             _ => None,
         };
         let is_local = plan.settings.algorithm == Algorithm::Lpor;
-        let dependence = is_local.then(|| Dependence::new(&tables, system.structure()));
+        let dependence =
+            is_local.then(|| Dependence::new(&tables, system.structure(), relations, &plan));
         Ok(Self {
             common: RwLock::new(Cache::new(tables.words)),
             remembering: AtomicUsize::new(0),

@@ -91,7 +91,7 @@ pub(crate) struct Tables {
     pub(crate) users: Rows,
     /// Enabling set to its transitions.
     pub(crate) enabling: Rows,
-    /// Do not accord, with condition V.
+    /// Do not accord, or do not meet where that matters, with condition V.
     pub(crate) accord: Rows,
     /// Whether that is symmetric.
     pub(crate) is_symmetric: bool,
@@ -192,7 +192,14 @@ impl Tables {
             }
             rows
         };
-        let accord = with_visible(symmetric(rows(&relations.do_not_accord)));
+        let mut conflicts = rows(&relations.do_not_accord);
+        if plan.follows_any_step() {
+            let apart = relations.may_not_meet(structure);
+            for t in structure.transition_ids() {
+                conflicts[t.index()].extend(apart.0.row_indices(t));
+            }
+        }
+        let accord = with_visible(symmetric(conflicts));
         let left = match plan.settings.moves_left() {
             true => with_visible(rows(&relations.do_not_left_accord)),
             false => vec![Vec::new(); transitions],

@@ -4,7 +4,7 @@
 use crate::common;
 
 use stubborn_reduce::testing::exact::{relations_over, weaken};
-use stubborn_reduce::testing::random::{Shape, padded_system, system};
+use stubborn_reduce::testing::random::{Shape, circles, padded_system, system};
 use stubborn_reduce::testing::tiny::Tiny;
 use stubborn_reduce::validate::explore::explore;
 use stubborn_reduce::validate::{Limits, validate};
@@ -134,6 +134,53 @@ fn every_algorithm_keeps_what_it_must() {
 fn every_algorithm_keeps_what_it_must_at_length() {
     run(10_000..20_000, 40, (0, 0));
     run(20_000..20_500, 40, (70, 70));
+}
+
+/// Steps with several outcomes on circles: what is put off until after a step must be possible after
+/// each of its outcomes, and the relations say of which pairs that is so.
+fn follow_any_step(seeds: std::ops::Range<u64>) {
+    let mut configs: Vec<Config> = Algorithm::ALL.iter().map(|a| Config::new(*a)).collect();
+    for algorithm in [Algorithm::Beam, Algorithm::Deletion, Algorithm::Lpor] {
+        configs.push(Config {
+            weak: true,
+            ..Config::new(algorithm)
+        });
+    }
+    let mut reduced = 0;
+    for seed in seeds {
+        let tiny = circles(seed);
+        let mut random = Random::new(seed);
+        let mut relations = relations(&tiny, &mut random);
+        if random.percent(20) {
+            relations.do_not_meet = None;
+        }
+        let last = LabelId::new(tiny.structure().labels.len() - 1);
+        let aims = [
+            Aim::Goals(Goals::labels([last])),
+            Aim::Traces {
+                labels: vec![last],
+                infinite: random.percent(50),
+            },
+            Aim::Deadlocks,
+        ];
+        for config in &configs {
+            for aim in &aims {
+                reduced += usize::from(check(&tiny, &relations, config, aim.clone(), seed));
+            }
+        }
+    }
+    assert!(reduced > 0);
+}
+
+#[test]
+fn whatever_comes_of_a_step_leaves_possible_what_was_put_off() {
+    follow_any_step(0..120);
+}
+
+#[test]
+#[ignore = "long: many more random systems"]
+fn whatever_comes_of_a_step_leaves_possible_what_was_put_off_at_length() {
+    follow_any_step(10_000..20_000);
 }
 
 /// Of what waits for everything else to be disabled, nothing is known, whatever its guards say,

@@ -21,7 +21,9 @@
 //! 4. **Masks tell the truth.** A word that is not in the mask of changed words of a
 //!    successor equals the word of the source state.
 //! 5. **Unused bits are zero**, so that equal states are equal vectors.
-//! 6. **Giving up is visible.** Successors are complete unless the [budget](System::budget)
+//! 6. **Several outcomes are expected.** A transition that is said to be
+//!    [deterministic](structure::Transition::deterministic) has at most one successor in every state.
+//! 7. **Giving up is visible.** Successors are complete unless the [budget](System::budget)
 //!    of the system is spent; then they may be some only, and whoever asked has no answer.
 //!
 //! This crate holds types and laws, and the plain fallbacks that follow from the

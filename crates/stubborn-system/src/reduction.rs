@@ -97,7 +97,7 @@ pub struct SetMember {
 pub enum Reason {
     /// The computation started from it.
     Start,
-    /// It does not accord with this enabled member.
+    /// It does not accord with this enabled member, or need not meet it again where that matters.
     DoesNotAccord(TransitionId),
     /// It may make a false guard of this disabled member true (or make a guard false that
     /// excludes it).

@@ -81,7 +81,18 @@ pub struct Relations {
     pub never_together: Must<Matrix<LabelId, LabelId>>,
     /// `(t, u)`: in some reachable state where both are enabled, one disables the other or
     /// the two orders end differently. Symmetric. (`DNA`)
+    ///
+    /// Where transitions have several outcomes, all of them count: an outcome of `t` that disables
+    /// `u` is enough, and the ends of an order are those of all outcomes of the one after all outcomes
+    /// of the other.
     pub do_not_accord: May<Matrix<TransitionId, TransitionId>>,
+    /// `(t, u)`: in some reachable state where both are enabled, an outcome of `t` and one of `u` do
+    /// not meet again: no outcome of `u` after the one is an outcome of `t` after the other. Symmetric.
+    ///
+    /// Two that accord and of which one has but one outcome meet. Where both have several, equal ends
+    /// do not make any two outcomes meet, nor the other way round. `None`: only what follows from
+    /// [sets and accordance](Self::may_not_meet) is known.
+    pub do_not_meet: Option<May<Matrix<TransitionId, TransitionId>>>,
     /// `(t, u)`: `t` cannot always be moved left over `u`: in some reachable state `u t` can
     /// be fired and `t u` cannot, or ends elsewhere. (`DNB`, row `t` is `DNB_t`)
     pub do_not_left_accord: May<Matrix<TransitionId, TransitionId>>,
@@ -138,8 +149,43 @@ impl Relations {
             )),
             may_change_outcome: (self.may_change_outcome)
                 .map(|outcome| May(with(&outcome.0, unknown, unknown))),
+            // (They do not accord with anybody.)
+            do_not_meet: self.do_not_meet,
             never_together: self.never_together,
         }
+    }
+
+    /// For each transition that may have several outcomes, those with one of whose outcomes one of its
+    /// own may not meet again, among those that accord with it; for all others, none. Symmetric.
+    ///
+    /// Accordance says that both orders have the same ends. That is enough for whoever may choose among
+    /// the outcomes of a step, and no promise for each of them. Whoever follows any kept step asks
+    /// for this, too.
+    pub fn may_not_meet(&self, structure: &Structure) -> May<Matrix<TransitionId, TransitionId>> {
+        let count = structure.transitions.len();
+        let has_several = |t: u32| !structure.transitions[t as usize].deterministic;
+        let several: Vec<u32> = (0..count as u32).filter(|t| has_several(*t)).collect();
+        let mut pairs = MatrixBuilder::new(count, count);
+        if several.len() < 2 {
+            return May(pairs.finish());
+        }
+        let known = match &self.do_not_meet {
+            Some(known) => known,
+            // Who does not write what the other looks at or writes does the same before and after.
+            None => &Self::from_sets(structure).do_not_accord,
+        };
+        for t in several {
+            let row = TransitionId::new(t as usize);
+            let others = known.0.row_indices(row).iter().copied();
+            for u in others.filter(|u| *u != t && has_several(*u)) {
+                let column = TransitionId::new(u as usize);
+                if !self.do_not_accord.0.contains(row, column) {
+                    pairs.insert(row, column);
+                    pairs.insert(column, row);
+                }
+            }
+        }
+        May(pairs.finish())
     }
 
     /// As [`from_sets`](Self::from_sets); once the budget is spent, nothing follows from them.
@@ -185,6 +231,7 @@ impl Relations {
             never_together: Must(Matrix::empty(labels, labels)),
             do_not_left_accord: May(do_not_accord.clone()),
             do_not_accord: May(do_not_accord),
+            do_not_meet: None,
             must_disable: Must(Matrix::empty(transitions, transitions)),
             may_change_outcome: None,
         }

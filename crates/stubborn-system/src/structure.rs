@@ -23,8 +23,9 @@ pub struct Transition {
     pub reads: Vec<FieldId>,
     /// Fields that the action may change, sorted.
     pub writes: Vec<FieldId>,
-    /// More than one successor is possible.
-    pub nondeterministic: bool,
+    /// In no state it has more than one successor. Without that promise it may have several
+    /// outcomes, and reductions rely on less.
+    pub deterministic: bool,
     /// The step may fail and lead to the error state.
     pub may_fail: bool,
     /// The step may find an assertion violated on its way.

@@ -27,6 +27,7 @@ impl Lamps {
                 name: format!("switch on lamp{lamp}"),
                 guards: vec![LabelId::new(lamp)],
                 writes: vec![field],
+                deterministic: true,
                 ..Transition::default()
             });
         }

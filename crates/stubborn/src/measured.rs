@@ -2,7 +2,7 @@
 //!
 //! The format is JSON, one object:
 //!
-//! - `format` is `stubborn relations`, `version` is 1;
+//! - `format` is `stubborn relations`, `version` is 2;
 //! - `model` and `language` are for people; `fingerprint` ties the file to the model (its text,
 //!   its transitions, guards and fields, the invariants it was loaded with), `checksum` to what
 //!   was computed: relations that were changed by hand could hide errors;
@@ -10,8 +10,8 @@
 //!   states; `transitions` and `labels` are how many there are;
 //! - `contexts` has the relations: for each of `do_not_accord`, `do_not_left_accord`,
 //!   `may_enable`, `may_disable`, `never_together` a list of rows, each a list of numbers of
-//!   transitions or labels as `stubborn inspect --format json` numbers them; `enablers` likewise,
-//!   or null;
+//!   transitions or labels as `stubborn inspect --format json` numbers them; `do_not_meet` and
+//!   `enablers` likewise, or null;
 //! - `state_contexts` is null if there is one context; else a list of pairs, a state (its words
 //!   in hexadecimal, eight digits each) and the number of its context.
 
@@ -31,7 +31,7 @@ use crate::load::LoadedModel;
 use crate::text::ModelText;
 
 const FORMAT: &str = "stubborn relations";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Longest file that is read.
 const LARGEST_FILE: u64 = 1 << 30;
 /// Most numbers in all rows together.
@@ -98,6 +98,7 @@ type Rows = Vec<Vec<u32>>;
 #[serde(deny_unknown_fields)]
 struct ContextRecord {
     do_not_accord: Rows,
+    do_not_meet: Option<Rows>,
     do_not_left_accord: Rows,
     may_enable: Rows,
     may_disable: Rows,
@@ -231,7 +232,8 @@ impl SavedRelations {
         if head.version != VERSION {
             let version = head.version;
             return wrong(format!(
-                "these relations have format version {version}, known is {VERSION}"
+                "these relations have format version {version}, known is {VERSION}; write them \
+                 again with `stubborn inspect --relations full --write-relations FILE`"
             ));
         }
         let file: File = serde_json::from_slice(text)
@@ -288,14 +290,16 @@ impl SavedRelations {
         hash.text(self.relations.precedence.name());
         for context in &self.relations.contexts {
             let record = record(context);
-            for rows in [
+            let nobody = Rows::new();
+            let parts = [
                 &record.do_not_accord,
                 &record.do_not_left_accord,
                 &record.may_enable,
                 &record.may_disable,
                 &record.never_together,
-                record.enablers.as_ref().unwrap_or(&Vec::new()),
-            ] {
+                record.enablers.as_ref().unwrap_or(&nobody),
+            ];
+            for rows in parts.into_iter().chain(&record.do_not_meet) {
                 hash.number(rows.len() as u64);
                 for row in rows {
                     hash.number(row.len() as u64);
@@ -331,6 +335,7 @@ fn record(context: &Context) -> ContextRecord {
     let relations = &context.relations;
     ContextRecord {
         do_not_accord: rows(&relations.do_not_accord.0),
+        do_not_meet: relations.do_not_meet.as_ref().map(|apart| rows(&apart.0)),
         do_not_left_accord: rows(&relations.do_not_left_accord.0),
         may_enable: rows(&relations.may_enable.0),
         may_disable: rows(&relations.may_disable.0),
@@ -361,6 +366,10 @@ fn context(record: ContextRecord, n: usize, k: usize) -> Result<Context, Relatio
             may_disable: May(matrix("may_disable", record.may_disable, k, n)?),
             never_together: Must(matrix("never_together", record.never_together, k, k)?),
             do_not_accord: May(matrix("do_not_accord", record.do_not_accord, n, n)?),
+            do_not_meet: match record.do_not_meet {
+                Some(rows) => Some(May(matrix("do_not_meet", rows, n, n)?)),
+                None => None,
+            },
             do_not_left_accord: May(matrix(
                 "do_not_left_accord",
                 record.do_not_left_accord,

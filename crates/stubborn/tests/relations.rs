@@ -212,7 +212,7 @@ fn wrong_relations_are_refused() {
     with(&text[..text.len() / 2], "no relations");
     let changes: [(&str, Value, &str); 10] = [
         ("format", "trace".into(), "no relations"),
-        ("version", 2.into(), "format version 2"),
+        ("version", 1.into(), "format version 1"),
         ("transitions", 1.into(), "damaged"),
         ("transitions", u64::MAX.into(), "damaged"),
         ("labels", 0.into(), "damaged"),

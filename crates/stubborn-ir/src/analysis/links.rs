@@ -266,7 +266,7 @@ mod tests {
             let found = relations(&model, RelationLevel::Syntax);
             let structure = model.structure();
             let by_sets = stubborn_system::Relations::from_sets(structure);
-            let is_chain = |t: TransitionId| structure.transition(t).nondeterministic;
+            let is_chain = |t: TransitionId| !structure.transition(t).deterministic;
             for t in structure.transition_ids() {
                 let rough = by_sets
                     .do_not_accord
@@ -312,6 +312,14 @@ mod tests {
                         };
                         let (one, other) = (both(after, *u), both(others, *t));
                         assert!(one == other, "seed {seed}: {t:?} {u:?} in {state:?}");
+                        for (x, y) in after
+                            .iter()
+                            .flat_map(|x| others.iter().map(move |y| (x, y)))
+                        {
+                            let across = ends(&mut *executor, x, *u);
+                            let meet = !across.is_disjoint(&ends(&mut *executor, y, *t));
+                            assert!(meet, "seed {seed}: {t:?} {u:?} in {state:?}");
+                        }
                     }
                 }
             }

@@ -153,6 +153,9 @@ fn compute(model: &Model, level: RelationLevel, way: Way) -> Relations {
     });
     let outcomes = Matrix::from_rows(transitions, outcomes.into_iter().map(columns));
     let may_change_outcome = Some(May(outcomes));
+    // Chains that accord do so way by way, so that any of their outcomes meet again.
+    let has_chains = structure.transitions.iter().any(|t| !t.deterministic);
+    let do_not_meet = has_chains.then(|| May(do_not_accord.clone()));
     if way.is_strong {
         let itself = |t: TransitionId| match pairs.never_after(t, t) {
             true => vec![t.index() as u32],
@@ -178,6 +181,7 @@ fn compute(model: &Model, level: RelationLevel, way: Way) -> Relations {
             may_disable: May(may_disable),
             never_together: Must(never_together),
             do_not_accord: May(do_not_accord),
+            do_not_meet,
             do_not_left_accord: May(do_not_left_accord),
             must_disable: Must(Matrix::from_rows(transitions, disables_itself)),
             may_change_outcome,
@@ -221,6 +225,7 @@ fn compute(model: &Model, level: RelationLevel, way: Way) -> Relations {
         may_disable: May(may_disable),
         never_together: Must(never_together),
         do_not_accord: May(do_not_accord),
+        do_not_meet,
         do_not_left_accord: May(do_not_left_accord),
         must_disable: Must(Matrix::from_rows(transitions, must_disable)),
         may_change_outcome,

@@ -466,6 +466,7 @@ fn structure(net: &Net, field_of: &[FieldId]) -> (Structure, Vec<Meaning>) {
             guards,
             reads: changed.clone(),
             writes: changed,
+            deterministic: true,
             ..Transition::default()
         });
     }

@@ -63,6 +63,8 @@ pub(super) fn from_arcs(system: &NetSystem, reachable: bool) -> Relations {
         may_disable: May(Matrix::from_rows(transitions, disable)),
         never_together: Must(never_together),
         do_not_accord: May(do_not_accord),
+        // Every transition is deterministic.
+        do_not_meet: None,
         do_not_left_accord: May(do_not_left_accord),
         must_disable: Must(must_disable),
         may_change_outcome: None,

@@ -83,6 +83,7 @@ fn falsify(model: &Model, relations: &Relations, states: &[Vec<u32>]) -> Vec<Str
     let structure = model.structure();
     let words = model.layout().words();
     let mut executor = model.executor();
+    let apart = relations.may_not_meet(structure);
     let mut wrong: HashMap<&str, String> = HashMap::new();
     let name = |t: TransitionId| &structure.transition(t).name;
     let count = structure.labels.len();
@@ -162,6 +163,20 @@ fn falsify(model: &Model, relations: &Relations, states: &[Vec<u32>]) -> Vec<Str
                 let one = both(&mut *executor, state, *t, *u);
                 if one.is_none() || one != both(&mut *executor, state, *u, *t) {
                     wrong.insert("do_not_accord", format!("{} and {}", name(*t), name(*u)));
+                }
+                if apart.0.contains(*t, *u) {
+                    continue;
+                }
+                let outcomes = ends(&mut *executor, state, *u);
+                for x in ends(&mut *executor, state, *t) {
+                    let across = ends(&mut *executor, &x, *u);
+                    let meets = |y: &Vec<u32>| {
+                        let mut others = ends(&mut *executor, y, *t).into_iter();
+                        others.any(|end| across.contains(&end))
+                    };
+                    if !outcomes.iter().all(meets) {
+                        wrong.insert("do_not_meet", format!("{} and {}", name(*t), name(*u)));
+                    }
                 }
             }
         }

@@ -74,12 +74,20 @@ impl Known {
         };
         let guards = |t| &structure.transition(t).guards;
         let enable = &relations.may_enable.0;
-        // Does `t` disturb `u`: disable it, or keep it from being moved left?
+        // Does `t` disturb `u`: disable it, or keep it from being moved left? Or has `u` an outcome that
+        // does not meet one of `t` again? (That follows from the rest if it has one outcome.)
+        let must_meet = *aim != Aim::Deadlocks;
+        // (Relations that say nothing of it are those of sets.)
+        let apart = relations.do_not_meet.as_ref();
+        let apart = &apart.unwrap_or(&relations.do_not_accord).0;
+        let may_part = |t, u| must_meet && apart.contains(u, t);
         let disturbs = |t, u| {
             let disables = |g: &LabelId| relations.may_disable.0.contains(*g, t);
             t != u
-                && relations.do_not_accord.0.contains(t, u)
-                && (relations.do_not_left_accord.0.contains(u, t) || guards(u).iter().any(disables))
+                && (may_part(t, u)
+                    || relations.do_not_accord.0.contains(t, u)
+                        && (relations.do_not_left_accord.0.contains(u, t)
+                            || guards(u).iter().any(disables)))
         };
         let mut visible = BitSet::new(count);
         let goals = match aim {

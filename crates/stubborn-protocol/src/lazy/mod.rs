@@ -13,11 +13,13 @@
 //!
 //! 1. for an enabled element of process `p`, all elements of `p` are in `T` that do not commute with it
 //!    in some local state met that `p` may still [come to](self::reach) (each must stay possible, send
-//!    the same, and lead to the same local state), and all that may lead `p` from where it is to a local
-//!    state that was not met;
+//!    the same, and lead to the same local states; and any outcome of the one and any of the other must
+//!    meet again), and all that may lead `p` from where it is to a local state that was not met;
 //! 2. for a disabled one whose message is not there, all elements of the sender that may still send it;
 //!    for one whose message is there, all of its process that may open it;
-//! 3. crashes count what is left of the crashes.
+//! 3. crashes count what is left of the crashes;
+//! 4. for an enabled one, all enabled elements of its action are in `T`: the search takes all steps of an
+//!    action, or none.
 //!
 //! Losses and crashes are [left out](self::faults) altogether where they make no difference.
 //!
@@ -35,10 +37,10 @@
 //!
 //! That is enough. Take a path from a visited state in the full state space, and its first step that
 //! leads to something never met. Up to it everything is known, so as long as the path has no element
-//! of the set, the set's elements commute with it, whichever the search takes, and it stays possible: of
-//! another process the step is still there, and of the same process it is not in the way (by 1 it would
-//! be in the set if it led out of what was met, and its messages are the same). If the path has an
-//! element of the set, the search takes it first, and what is left is shorter. The proviso against
+//! of the set, the set's elements commute with it, whichever the search takes and whatever comes of it, and
+//! it stays possible: of another process the step is still there, and of the same process it is not in
+//! the way (by 1 it would be in the set if it led out of what was met, and its messages are the same). If
+//! the path has an element of the set, the search takes it first, and what is left is shorter. The proviso against
 //! ignoring lets this happen again and again, until the step is possible in a visited state; but
 //! then it was met.
 

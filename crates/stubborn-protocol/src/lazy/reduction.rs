@@ -243,6 +243,10 @@ impl MessageReducer<'_> {
             if enabled != 0 {
                 let place = self.places[p];
                 for bit in ones(enabled) {
+                    for (offset, siblings) in own.siblings.row(first + bit).iter().enumerate() {
+                        let at = own.first_word + offset;
+                        self.add(at, siblings & self.words[at].enabled, most)?;
+                    }
                     let conflicts = own.conflicts.row(place, first + bit).iter();
                     self.add_all(own.first_word, conflicts.copied(), most)?;
                 }

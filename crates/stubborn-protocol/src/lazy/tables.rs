@@ -87,6 +87,8 @@ pub(super) struct ProcessTable {
     pub(super) open: Rows,
     /// For each place, elements that may lead to what was never met.
     pub(super) escapes: Rows,
+    /// For each element, those of the same action.
+    pub(super) siblings: Rows,
     /// For each place and element, those that do not commute with it from there on.
     pub(super) conflicts: Placed,
     /// For each place, elements that may change what a property looks at, there or later.
@@ -350,7 +352,8 @@ impl Builder<'_, '_> {
     }
 
     /// Whether two elements that are both possible in a local state do not disturb each other: each
-    /// stays possible, sends the same, and both orders lead to the same local states.
+    /// stays possible, sends the same, both orders lead to the same local states, and any outcome of the
+    /// one and any of the other meet again in one of these.
     pub(super) fn commute(&mut self, own: &Own, place: usize, a: usize, b: usize) -> Option<bool> {
         let row = place * own.count;
         let first = own.outcomes[row + a - own.first] as usize;
@@ -378,31 +381,53 @@ impl Builder<'_, '_> {
             };
             return Some(same);
         }
-        let ends = |s: &mut Self, x: usize, y: usize, turned: bool| -> Option<Option<Vec<End>>> {
-            let mut ends = Vec::new();
-            for before in s.lists[own.outcomes[row + x - own.first] as usize].clone() {
-                let later = s.outcomes(own, before.local, y)? as usize;
-                if before.is_misuse || s.lists[later].is_empty() {
-                    return Some(None);
-                }
-                for after in &s.lists[later] {
-                    if after.is_misuse {
-                        return Some(None);
-                    }
-                    let (mine, its) = (before.sends.clone(), after.sends.clone());
-                    ends.push(match turned {
-                        false => (after.local, mine, its),
-                        true => (after.local, its, mine),
-                    });
-                }
+        let one = self.ends_of_order(own, place, (a, b), false)?;
+        let other = self.ends_of_order(own, place, (b, a), true)?;
+        let (Some(one), Some(other)) = (one, other) else {
+            return Some(false);
+        };
+        self.effort.spend(one.len() * other.len())?;
+        let meet = |x: &Vec<End>, y: &Vec<End>| x.iter().any(|end| y.binary_search(end).is_ok());
+        let all_meet = one.iter().all(|x| other.iter().all(|y| meet(x, y)));
+        let all = |ends: Vec<Vec<End>>| {
+            let mut all = ends.concat();
+            all.sort_unstable();
+            all.dedup();
+            all
+        };
+        Some(all_meet && all(one) == all(other))
+    }
+
+    /// For each outcome of an element in a local state, where it and another element end then; `None`
+    /// within if that may not be possible, or is misuse.
+    fn ends_of_order(
+        &mut self,
+        own: &Own,
+        place: usize,
+        (first, second): (usize, usize),
+        turned: bool,
+    ) -> Option<Option<Vec<Vec<End>>>> {
+        let outcomes = own.outcomes[place * own.count + first - own.first] as usize;
+        let mut all = Vec::new();
+        for before in self.lists[outcomes].clone() {
+            let later = self.outcomes(own, before.local, second)? as usize;
+            let later = &self.lists[later];
+            if before.is_misuse || later.is_empty() || later.iter().any(|after| after.is_misuse) {
+                return Some(None);
             }
+            let end = |after: &Outcome| {
+                let (mine, its) = (before.sends.clone(), after.sends.clone());
+                match turned {
+                    false => (after.local, mine, its),
+                    true => (after.local, its, mine),
+                }
+            };
+            let mut ends: Vec<End> = later.iter().map(end).collect();
             ends.sort_unstable();
             ends.dedup();
-            Some(Some(ends))
-        };
-        let one = ends(self, a, b, false)?;
-        let other = ends(self, b, a, true)?;
-        Some(one.is_some() && one == other)
+            all.push(ends);
+        }
+        Some(Some(all))
     }
 
     fn finish(
@@ -583,10 +608,23 @@ impl Builder<'_, '_> {
         }
         let numbers: RapidHashMap<Parcel, usize> =
             parcels.iter().enumerate().map(|(at, m)| (*m, at)).collect();
+        let elements = &self.elements[own.first..][..own.count];
+        self.effort.spend(own.count * (1 + open.words))?;
+        let mut siblings = Rows::new(own.count, own.count);
+        for (a, first) in elements.iter().enumerate() {
+            // Those of an action come one after the other.
+            for (b, second) in elements.iter().enumerate().skip(a) {
+                if first.action != second.action {
+                    break;
+                }
+                siblings.insert(a, b);
+                siblings.insert(b, a);
+            }
+        }
         let mut takers = vec![Vec::new(); parcels.len()];
         let mut quorums = Vec::new();
         let mut unconditional = vec![0; open.words];
-        for (e, element) in self.elements[own.first..][..own.count].iter().enumerate() {
+        for (e, element) in elements.iter().enumerate() {
             match element.consumed.as_ref() {
                 [] => unconditional[e / 64] |= 1 << (e % 64),
                 [one] => {
@@ -607,6 +645,7 @@ impl Builder<'_, '_> {
             places,
             open,
             escapes,
+            siblings,
             conflicts: Placed::default(),
             visible: Rows::new(0, 0),
             openers: Placed::default(),

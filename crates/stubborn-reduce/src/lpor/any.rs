@@ -87,7 +87,6 @@ impl Any {
                 guards,
                 processes: process.map(ProcessId::new).into_iter().collect(),
                 sources: process.map(|_| None).into_iter().collect(),
-                nondeterministic: true,
                 ..Transition::default()
             });
         }
@@ -167,6 +166,10 @@ fn seam<R: Relations>(relations: &R, labels: &[Meaning]) -> stubborn_system::Rel
         may_disable: of_labels(&disables),
         never_together: Must(Matrix::empty(labels.len(), labels.len())),
         do_not_accord: pairs(&conflict),
+        // Who is not disturbed has outcomes that meet those of the other again.
+        do_not_meet: Some(pairs(&|t, u| {
+            t == u || relations.disturbs(t, u) && relations.disturbs(u, t)
+        })),
         do_not_left_accord: pairs(&stays),
         must_disable: Must(Matrix::empty(count, count)),
         may_change_outcome: None,

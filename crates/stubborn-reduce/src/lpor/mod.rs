@@ -81,6 +81,12 @@ pub trait Relations {
 
     /// `dep`, definition 2: `u` is dependent on `t`. In some state both are enabled, and `t`
     /// disables `u`, or what `t u` reaches is not reached by `u t`. Not symmetric in general.
+    ///
+    /// Where [invariants](Keep::Invariants) are to be kept in a graph with cycles, `u` is dependent
+    /// on `t` as well if it has several outcomes in some state where both are enabled, and one of
+    /// these and one of `t` do not meet again: no outcome of `t` after the one is an outcome of `u`
+    /// after the other. (With one outcome that follows.) Otherwise an outcome of `u` could make
+    /// impossible what was put off until after it.
     fn disturbs(&self, t: TransitionId, u: TransitionId) -> bool;
 
     /// `net`, definition 3: `u` must have been fired at least once before `t` is enabled for the

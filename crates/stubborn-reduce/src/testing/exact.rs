@@ -95,6 +95,14 @@ fn accord(here: &Around, t: usize, u: usize) -> bool {
     matches!((both(t, u), both(u, t)), (Some(a), Some(b)) if a == b)
 }
 
+/// Whether any outcome of the one and any of the other meet again here.
+fn meet(here: &Around, t: usize, u: usize) -> bool {
+    here.steps[t].iter().all(|(_, _, after_t)| {
+        let mut others = here.steps[u].iter();
+        others.all(|(_, _, after_u)| !after_t[u].0.is_disjoint(&after_u[t].0))
+    })
+}
+
 /// Whether `t` can be moved left over `u` here: whatever `u t` reaches, `t u` reaches.
 fn left_accord(here: &Around, t: usize, u: usize) -> bool {
     let all = |a: usize, b: usize| -> Ends {
@@ -143,6 +151,9 @@ pub fn relations_over(system: &dyn System, states: &[Vec<u32>]) -> Relations {
         do_not_accord: May(Matrix::from_fn(n, n, |t, u| {
             pair(&|here, t, u| !accord(here, t, u), t, u)
         })),
+        do_not_meet: Some(May(Matrix::from_fn(n, n, |t, u| {
+            pair(&|here, t, u| !meet(here, t, u), t, u)
+        }))),
         do_not_left_accord: May(Matrix::from_fn(n, n, |t, u| {
             pair(&|here, t, u| !left_accord(here, t, u), t, u)
         })),
@@ -172,12 +183,16 @@ pub fn weaken(relations: &Relations, random: &mut Random, percent: usize) -> Rel
     let do_not_left_accord = May(Matrix::from_fn(left.rows(), left.columns(), |r, c| {
         left.contains(r, c) || chance()
     }));
-    let accord = &relations.do_not_accord.0;
-    let extra: Matrix<TransitionId, TransitionId> =
-        Matrix::from_fn(accord.rows(), accord.columns(), |_, _| chance());
-    let do_not_accord = May(Matrix::from_fn(accord.rows(), accord.columns(), |r, c| {
-        accord.contains(r, c) || extra.contains(r, c) || extra.contains(c, r)
-    }));
+    let mut symmetric = |pairs: &May<Matrix<TransitionId, TransitionId>>| {
+        let (rows, columns) = (pairs.0.rows(), pairs.0.columns());
+        let extra: Matrix<TransitionId, TransitionId> =
+            Matrix::from_fn(rows, columns, |_, _| chance());
+        May(Matrix::from_fn(rows, columns, |r, c| {
+            pairs.0.contains(r, c) || extra.contains(r, c) || extra.contains(c, r)
+        }))
+    };
+    let do_not_accord = symmetric(&relations.do_not_accord);
+    let do_not_meet = relations.do_not_meet.as_ref().map(symmetric);
     let never = &relations.never_together.0;
     let fewer: Matrix<LabelId, LabelId> =
         Matrix::from_fn(never.rows(), never.columns(), |_, _| chance());
@@ -189,6 +204,7 @@ pub fn weaken(relations: &Relations, random: &mut Random, percent: usize) -> Rel
         may_disable,
         never_together,
         do_not_accord,
+        do_not_meet,
         do_not_left_accord,
         must_disable: relations.must_disable.clone(),
         may_change_outcome: relations.may_change_outcome.clone(),
@@ -206,6 +222,8 @@ pub enum Part {
     NeverTogether,
     /// `do_not_accord`
     DoNotAccord,
+    /// `do_not_meet`
+    DoNotMeet,
     /// `do_not_left_accord`
     DoNotLeftAccord,
     /// `must_disable`
@@ -216,11 +234,12 @@ pub enum Part {
 
 impl Part {
     /// All of them.
-    pub const ALL: [Part; 7] = [
+    pub const ALL: [Part; 8] = [
         Part::MayEnable,
         Part::MayDisable,
         Part::NeverTogether,
         Part::DoNotAccord,
+        Part::DoNotMeet,
         Part::DoNotLeftAccord,
         Part::MustDisable,
         Part::MayChangeOutcome,
@@ -235,6 +254,7 @@ pub fn break_one(relations: &Relations, part: Part, random: &mut Random) -> Opti
         Part::MayEnable => drop_pair(&mut broken.may_enable.0, random, false)?,
         Part::MayDisable => drop_pair(&mut broken.may_disable.0, random, false)?,
         Part::DoNotAccord => drop_pair(&mut broken.do_not_accord.0, random, true)?,
+        Part::DoNotMeet => drop_pair(&mut broken.do_not_meet.as_mut()?.0, random, true)?,
         Part::DoNotLeftAccord => drop_pair(&mut broken.do_not_left_accord.0, random, false)?,
         Part::NeverTogether => add_pair(&mut broken.never_together.0, random, true)?,
         Part::MustDisable => add_pair(&mut broken.must_disable.0, random, false)?,

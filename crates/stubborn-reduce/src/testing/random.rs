@@ -167,7 +167,7 @@ pub fn padded_system(seed: u64, shape: Shape, labels: usize, transitions: usize)
             (v, random.below(sizes[v] as usize) as i64)
         });
         description.guards = own;
-        description.nondeterministic = second.is_some();
+        description.deterministic = second.is_none();
         description.may_fail = fails.is_some();
         description.priority = u8::from(shape.priorities && random.percent(15));
         let mut reads = first.reads();
@@ -189,6 +189,59 @@ pub fn padded_system(seed: u64, shape: Shape, labels: usize, transitions: usize)
     // Labels that guard nothing: goals.
     for _ in 0..3 {
         random_label(&mut tiny, &mut random, &sizes, &mut Vec::new());
+    }
+    tiny
+}
+
+/// A random system of one or two processes that may go round for ever: for each location of its process, a
+/// transition has a list of where it may lead, nowhere, to one location or to one of two. Its last labels
+/// are goals.
+pub fn circles(seed: u64) -> Tiny {
+    let mut random = Random::new(seed);
+    let sizes: Vec<i64> = (0..1 + random.below(2))
+        .map(|_| 3 + random.below(3) as i64)
+        .collect();
+    let mut tiny = Tiny::new(&sizes);
+    let processes: Vec<ProcessId> = (0..sizes.len()).map(|p| tiny.process(p)).collect();
+    for (p, process) in processes.iter().enumerate() {
+        for at in 0..2 + random.below(2) {
+            let size = sizes[p] as usize;
+            let outcomes = |random: &mut Random| -> Vec<i64> {
+                let count = [0, 1, 2, 2][random.below(4)];
+                let mut all: Vec<_> = (0..count).map(|_| random.below(size) as i64).collect();
+                all.dedup();
+                all
+            };
+            let table: Vec<Vec<i64>> = (0..size).map(|_| outcomes(&mut random)).collect();
+            let leads = table.clone();
+            let guard = tiny.label(format!("t{at} can move x{p}"), &[p], move |values| {
+                !leads[values[p] as usize].is_empty()
+            });
+            let description = Transition {
+                name: format!("t{at} of x{p}"),
+                processes: vec![*process],
+                sources: vec![None],
+                guards: vec![guard],
+                reads: fields(&[p]),
+                writes: fields(&[p]),
+                deterministic: table.iter().all(|outcomes| outcomes.len() < 2),
+                ..Transition::default()
+            };
+            tiny.transition(description, move |values| {
+                let to = |location: &i64| {
+                    let mut after = values.to_vec();
+                    after[p] = *location;
+                    Some(after)
+                };
+                table[values[p] as usize].iter().map(to).collect()
+            });
+        }
+    }
+    for (p, size) in sizes.iter().enumerate() {
+        let last = size - 1;
+        tiny.label(format!("x{p} = {last}"), &[p], move |values| {
+            values[p] == last
+        });
     }
     tiny
 }

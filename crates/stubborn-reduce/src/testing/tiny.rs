@@ -112,6 +112,7 @@ impl Tiny {
             guards: guards.to_vec(),
             reads: fields(reads),
             writes: fields(writes),
+            deterministic: true,
             ..Transition::default()
         };
         self.transition(description, move |values| {

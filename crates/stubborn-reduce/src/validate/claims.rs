@@ -3,7 +3,9 @@
 
 use std::collections::HashSet;
 
-use stubborn_system::{BitSet, FieldKind, LabelId, Random, Relations, System, TransitionId};
+use stubborn_system::{
+    BitSet, FieldKind, LabelId, Matrix, May, Random, Relations, System, TransitionId,
+};
 
 use super::Limits;
 use super::graph::{Graph, Node};
@@ -20,6 +22,7 @@ pub fn refute(
 ) {
     let mut trial = Trial {
         relations,
+        apart: relations.may_not_meet(system.structure()),
         graph: Graph::new(system),
         told: HashSet::new(),
         report,
@@ -61,6 +64,8 @@ fn vary(system: &dyn System, states: &[Vec<u32>], random: &mut Random) -> Option
 
 struct Trial<'a, 's> {
     relations: &'a Relations,
+    /// What follows where nobody says what does not meet.
+    apart: May<Matrix<TransitionId, TransitionId>>,
     graph: Graph<'s>,
     told: HashSet<(u8, usize, usize)>,
     report: &'a mut Report,
@@ -82,6 +87,14 @@ impl Trial<'_, '_> {
             self.try_what_follows(here, *t, *next);
         }
         self.try_outcomes(here, &steps);
+        for pair in steps.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
+            let id = TransitionId::new(pair[0].0 as usize);
+            let structure = self.graph.system().structure();
+            if structure.transition(id).deterministic && pair[0].1 != pair[1].1 {
+                let fault = Fault::SeveralOutcomes(id);
+                self.tell(fault, (8, pair[0].0, 0), here, &[]);
+            }
+        }
         let mut enabled: Vec<u32> = steps.iter().map(|(t, _)| *t).collect();
         enabled.dedup();
         for (at, t) in enabled.iter().enumerate() {
@@ -95,6 +108,9 @@ impl Trial<'_, '_> {
                 let listed = listed.contains(ids.0, ids.1) && listed.contains(ids.1, ids.0);
                 if !listed && !self.accord(here, *t, *u) {
                     self.tell(Fault::Accord(ids.0, ids.1), (0, *t, *u), here, &[]);
+                }
+                if self.should_meet(ids.0, ids.1, listed) && !self.meet(here, *t, *u) {
+                    self.tell(Fault::Meeting(ids.0, ids.1), (7, *t, *u), here, &[]);
                 }
             }
         }
@@ -198,6 +214,26 @@ impl Trial<'_, '_> {
         };
         let (one, other) = (both(t, u), both(u, t));
         one.is_some() && one == other
+    }
+
+    /// Whether the relations say that outcomes of the two meet again.
+    fn should_meet(&self, t: TransitionId, u: TransitionId, do_not_accord: bool) -> bool {
+        match &self.relations.do_not_meet {
+            Some(apart) => !apart.0.contains(t, u) || !apart.0.contains(u, t),
+            None => !do_not_accord && !self.apart.0.contains(t, u),
+        }
+    }
+
+    /// Any outcome of the one and any of the other meet again.
+    fn meet(&mut self, here: Node, t: u32, u: u32) -> bool {
+        let (after_t, after_u) = (self.graph.ends(here, t), self.graph.ends(here, u));
+        after_t.iter().all(|x| {
+            let ends = self.graph.ends(*x, u);
+            after_u.iter().all(|y| {
+                let others = self.graph.ends(*y, t);
+                ends.iter().any(|end| others.contains(end))
+            })
+        })
     }
 
     fn tell(&mut self, fault: Fault, key: (u8, u32, u32), here: Node, sequence: &[TransitionId]) {

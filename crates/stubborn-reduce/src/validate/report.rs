@@ -26,6 +26,9 @@ pub enum Fault {
     Invisibility,
     /// The sequence outside the set reaches a goal.
     GoalOutside,
+    /// The search may follow any kept step; after an outcome of this enabled member, the sequence
+    /// outside the set is no longer possible, or leads away from what the member leads to after it.
+    OutcomeLost(TransitionId),
     /// G: after this enabled member, the sequence outside the set no longer reaches a goal.
     GoalLost(TransitionId),
     /// The reducer kept other transitions than its set says, or a disabled one.
@@ -40,6 +43,10 @@ pub enum Fault {
     Together(LabelId, LabelId),
     /// `do_not_accord` lacks this pair.
     Accord(TransitionId, TransitionId),
+    /// `do_not_meet`, or what follows from accordance and sets, lacks this pair.
+    Meeting(TransitionId, TransitionId),
+    /// It has several outcomes, and is said to be deterministic.
+    SeveralOutcomes(TransitionId),
     /// `do_not_left_accord` lacks this pair: the first cannot be moved left over the second.
     LeftAccord(TransitionId, TransitionId),
     /// `must_disable` has this pair, and the second is enabled after the first.
@@ -100,6 +107,11 @@ impl Violation {
                  is enabled and in the set",
                 name(t)
             ),
+            Fault::OutcomeLost(t) => format!(
+                "after an outcome of `{}`, which is enabled and in the set, the sequence outside \
+                 the set is no longer possible as before",
+                name(t)
+            ),
             Fault::KeptDiffers => "the kept transitions are not the enabled members".into(),
             Fault::NotDeterministic => "the same state got two different sets".into(),
             Fault::CacheDiffers => "the remembered set differs from the computed one".into(),
@@ -118,6 +130,16 @@ impl Violation {
                 "`{}` and `{}` do not accord, which do_not_accord does not list",
                 name(a),
                 name(b)
+            ),
+            Fault::Meeting(a, b) => format!(
+                "an outcome of `{}` and one of `{}` do not meet again, which do_not_meet does not \
+                 list",
+                name(a),
+                name(b)
+            ),
+            Fault::SeveralOutcomes(t) => format!(
+                "`{}` has several outcomes, although it is said to be deterministic",
+                name(t)
             ),
             Fault::LeftAccord(a, b) => format!(
                 "`{}` cannot be moved left over `{}`, which do_not_left_accord does not list",

@@ -6,7 +6,7 @@
 //! state reached by some `σ`, the states that `t σ` can be in, and whether the two walks were
 //! joined by `t` at every step so far.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use stubborn_system::{
     BitSet, Executor, Expansion, LabelId, Reducer, Successors, System, TransitionId,
@@ -27,6 +27,9 @@ pub struct Conditions {
     pub key: bool,
     /// Every enabled member is a key.
     pub strong: bool,
+    /// After every outcome of every enabled member, what can be done outside the set can be done as
+    /// before.
+    pub every_outcome: bool,
     /// V, with these visible transitions.
     pub visible: Option<BitSet>,
     /// I.
@@ -52,6 +55,7 @@ impl Conditions {
             squares: sees_order,
             key: !by_goal,
             strong: !by_goal && !plan.settings.weak,
+            every_outcome: plan.follows_any_step(),
             visible: sees_order.then_some(bits),
             invisible_key: plan.needs_invisible_key(),
             goals: match &plan.aim {
@@ -254,6 +258,11 @@ impl Checker<'_, '_> {
         }
         for t in self.set.iter() {
             self.check_commutation(node, t as u32, conditions, faults);
+            if conditions.every_outcome {
+                for outcome in self.graph.ends(node, t as u32) {
+                    self.check_outcome(node, (t as u32, outcome), faults);
+                }
+            }
         }
     }
 
@@ -387,6 +396,45 @@ impl Checker<'_, '_> {
         labels
             .iter()
             .all(|l| self.graph.executor().label(state, *l))
+    }
+
+    /// Whether the paths outside the set can be taken after one outcome of a member as well, so that
+    /// the member leads from each of their states to its twin.
+    fn check_outcome(&mut self, node: Node, (t, outcome): (u32, Node), faults: &mut Faults) {
+        let start = (node, vec![outcome]);
+        let mut seen = HashSet::from([start.clone()]);
+        let mut positions: Vec<((Node, Vec<Node>), Origin)> = vec![(start, None)];
+        let mut at = 0;
+        while at < positions.len() {
+            let (here, twins) = positions[at].0.clone();
+            for (u, next) in self.graph.steps(here).to_vec() {
+                if self.is_member(u) {
+                    continue;
+                }
+                let across = self.graph.ends(next, t);
+                let mut twin: Vec<Node> = (twins.iter())
+                    .flat_map(|twin| self.graph.ends(*twin, u))
+                    .filter(|end| across.contains(end))
+                    .collect();
+                twin.sort_unstable();
+                twin.dedup();
+                if twin.is_empty() {
+                    let mut path = path(positions.iter().map(|(_, origin)| *origin), at);
+                    path.push(TransitionId::new(u as usize));
+                    faults.push((Fault::OutcomeLost(TransitionId::new(t as usize)), path));
+                    return;
+                }
+                if positions.len() >= self.limit {
+                    self.cut_short = true;
+                    return;
+                }
+                let position = (next, twin);
+                if seen.insert(position.clone()) {
+                    positions.push((position, Some((at, u))));
+                }
+            }
+            at += 1;
+        }
     }
 
     /// D1 and D1' for one member.

@@ -114,6 +114,8 @@ struct Tables {
     conflicts: Table,
     /// `(t, u)`: neither disables the other, but the order matters.
     order: Table,
+    /// `(t, u)`: an outcome of each, and these do not meet again. Symmetric.
+    apart: Table,
     /// `(t, u)`: `t` cannot move left over `u`.
     left: Table,
     /// `(t, u)`: a step of `t` enables `u`.
@@ -133,6 +135,7 @@ impl Evidence {
             tables: Tables {
                 conflicts: Table::new(n, n),
                 order: Table::new(n, n),
+                apart: Table::new(n, n),
                 left: Table::new(n, n),
                 enables: Table::new(n, n),
                 turns_on: Table::new(n, k),
@@ -148,6 +151,7 @@ impl Evidence {
         let all = [
             &t.conflicts,
             &t.order,
+            &t.apart,
             &t.left,
             &t.enables,
             &t.turns_on,
@@ -165,7 +169,7 @@ impl Evidence {
     /// Memory in bytes.
     pub(super) fn size(&self) -> usize {
         let t = &self.tables;
-        let square = t.conflicts.words.len() * 4 + t.turns_on.words.len() * 2;
+        let square = t.conflicts.words.len() * 5 + t.turns_on.words.len() * 2;
         (square + t.together.words.len()) * 8
     }
 
@@ -173,6 +177,7 @@ impl Evidence {
         let (own, new) = (&mut self.tables, &other.tables);
         own.conflicts.add(&new.conflicts);
         own.order.add(&new.order);
+        own.apart.add(&new.apart);
         own.left.add(&new.left);
         own.enables.add(&new.enables);
         own.turns_on.add(&new.turns_on);
@@ -248,6 +253,10 @@ impl Evidence {
 
     fn observe_pair(&mut self, space: &StateSpace, state: StateId, t: u32, u: u32) {
         let (row, column) = (t as usize, u as usize);
+        if !self.tables.apart.has(row, column) && !meet(space, state, t, u) {
+            self.tables.apart.put(row, column);
+            self.tables.apart.put(column, row);
+        }
         let (conflicts, order) = (&mut self.tables.conflicts, &mut self.tables.order);
         if conflicts.has(row, column) && order.has(row, column) {
             return;
@@ -278,11 +287,16 @@ impl Evidence {
         })
     }
 
-    /// Do-not-accord and do-not-left-accord.
-    pub(super) fn dependency(&self) -> (Conflicts, Conflicts) {
+    /// Do-not-accord, do-not-meet and do-not-left-accord.
+    pub(super) fn dependency(&self) -> (Conflicts, Option<Conflicts>, Conflicts) {
         let n = self.shape.transitions;
         let matrix = |table: &Table| May(Matrix::from_rows(n, table.lists(n)));
-        (matrix(&self.tables.conflicts), matrix(&self.tables.left))
+        let t = &self.tables;
+        (
+            matrix(&t.conflicts),
+            Some(matrix(&t.apart)),
+            matrix(&t.left),
+        )
     }
 
     /// May-enable, may-disable and never-together.
@@ -319,6 +333,18 @@ fn both(space: &StateSpace, state: StateId, first: u32, second: u32) -> Option<V
     all.sort_unstable();
     all.dedup();
     Some(all)
+}
+
+/// Whether any outcome of the one and any of the other meet again.
+fn meet(space: &StateSpace, state: StateId, t: u32, u: u32) -> bool {
+    let outcomes = |of: u32| space.ends(state, of).iter().map(|(_, after)| *after);
+    outcomes(t).all(|after_t| {
+        outcomes(u).all(|after_u| {
+            let mut ends = space.ends(after_t, u).iter();
+            let others = space.ends(after_u, t);
+            ends.any(|(_, end)| others.iter().any(|(_, other)| other == end))
+        })
+    })
 }
 
 /// Whether all ends of `over moved` are ends of `moved over`.

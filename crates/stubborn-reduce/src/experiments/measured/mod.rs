@@ -157,6 +157,7 @@ pub fn measure(
         let accord = match &static_dependency {
             Some(relations) => (
                 relations.do_not_accord.clone(),
+                relations.do_not_meet.clone(),
                 relations.do_not_left_accord.clone(),
             ),
             None => from(dynamic.dependency).dependency(),
@@ -176,7 +177,8 @@ pub fn measure(
                 may_disable,
                 never_together,
                 do_not_accord: accord.0,
-                do_not_left_accord: accord.1,
+                do_not_meet: accord.1,
+                do_not_left_accord: accord.2,
                 must_disable: shape.nothing_must_disable(),
                 may_change_outcome: None,
             },

@@ -84,7 +84,7 @@ fn transitions(view: &View<'_>) -> Value {
             "reads": indices(&transition.reads),
             "writes": indices(&transition.writes),
             "may_fail": transition.may_fail,
-            "nondeterministic": transition.nondeterministic,
+            "nondeterministic": !transition.deterministic,
             "priority": transition.priority,
         })
     });

@@ -69,7 +69,7 @@ fn transitions(view: &View<'_>, with_sets: bool) -> String {
         }
         let marks = [
             (transition.may_fail, "may fail"),
-            (transition.nondeterministic, "several successors"),
+            (!transition.deterministic, "several successors"),
             (transition.priority > 0, "only if nothing else is possible"),
         ];
         for (_, mark) in marks.iter().filter(|(is_so, _)| *is_so) {
