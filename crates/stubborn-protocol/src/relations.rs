@@ -497,6 +497,9 @@ impl<'i> Facts<'i> {
         };
         let mut budget = PAIR_BUDGET;
         for local in &analysis.locals[self.process(t).index()] {
+            if self.opens_more(analysis, *local, t, u) || self.opens_more(analysis, *local, u, t) {
+                return false;
+            }
             for (m, first) in analysis.table(t, *local) {
                 for (n, second) in analysis.table(u, *local) {
                     let Some(left) = budget.checked_sub(first.len() * second.len() + 1) else {
@@ -513,6 +516,16 @@ impl<'i> Facts<'i> {
             }
         }
         true
+    }
+
+    /// Whether `t` leads from a local state where both are possible to one where `u` takes a message that
+    /// it did not take before. Then `u` has more outcomes after `t`, although `t` does not enable it.
+    fn opens_more(&self, analysis: &Analysis, local: u32, t: usize, u: usize) -> bool {
+        let before = analysis.table(u, local);
+        let takes_it = |messages: &[Parcel]| before.iter().any(|(m, _)| m == messages);
+        let more = |after: u32| analysis.table(u, after).iter().any(|(m, _)| !takes_it(m));
+        let mut outcomes = analysis.table(t, local).iter().flat_map(|(_, all)| all);
+        !before.is_empty() && outcomes.any(|outcome| more(outcome.local))
     }
 
     /// Steps of one process that commute, with different messages: whether any outcome of the one and any

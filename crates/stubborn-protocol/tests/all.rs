@@ -5,6 +5,7 @@ mod counts;
 mod guide;
 mod model;
 mod naive;
+mod outcomes;
 mod paper;
 mod pays;
 mod raft;

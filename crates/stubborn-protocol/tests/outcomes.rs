@@ -105,3 +105,26 @@ fn messages_of_one_handler_come_together() {
     p.invariant_of_each("nobody acts", &[one], |s| *s != 1);
     every_reduction_finds(&p.build().expect("a model"));
 }
+
+/// A handler takes one message at first, and another one of the same kind only after `t`. So `t` does not
+/// enable it, but opens an outcome, and the handler alone never comes to it.
+#[test]
+fn what_a_step_opens_for_another_is_not_lost() {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    enum Asked {
+        Ask(u8),
+    }
+    let mut p = Protocol::new("opens");
+    p.network(Network::Duplicating);
+    let one = p.process("one", 0_u8);
+    p.action(one, "t").when(|s| *s == 0).then(|s, _| *s = 1);
+    p.on(one, "Ask")
+        .when(|s, m| m.message == Asked::Ask(0) || *s == 1)
+        .then(move |s, m, step| match m.message {
+            Asked::Ask(0) => step.send(one, Asked::Ask(1)),
+            Asked::Ask(_) => *s = step.pick(&[2, 0]),
+        });
+    p.send_initially(one, one, Asked::Ask(0));
+    p.invariant_of_each("nobody is at the end", &[one], |s| *s != 2);
+    every_reduction_finds(&p.build().expect("a model"));
+}
