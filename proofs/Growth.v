@@ -363,6 +363,17 @@ Proof.
     congruence.
 Qed.
 
+(** What `clodel` goes on with. *)
+Theorem done_is_settled : forall g t, sound g -> step g = done -> grown g t -> settled g t.
+Proof.
+  intros g t H Hd Ht. unfold step in Hd. destruct (enabled_todo g) eqn:E; [| discriminate].
+  destruct (disabled_todo g) as [| x rest] eqn:D.
+  2: { destruct (mem tb x (covered_already g) || is_outranked g x); [discriminate |].
+       destruct (choice p g x); discriminate. }
+  apply (finished_are_settled g H). revert Ht; unfold grown, of_list, members; rewrite E, D; simpl.
+  now rewrite app_nil_r.
+Qed.
+
 (** ** Ways to grow *)
 
 (** `advance`, `CountingGrow::grow` and any mixture of them: steps, and transitions that join. *)
