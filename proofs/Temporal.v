@@ -75,6 +75,23 @@ Proof.
   exists c; repeat split; auto. rewrite Forall_app in Hi. destruct Hi as [_ Hi]. now inversion Hi.
 Qed.
 
+(** Without a cycle, going on ends. *)
+Lemma acyclic_is_well_founded : (forall a, inside a) -> (forall c, ~ steps c c) ->
+  well_founded (fun b a => r a b).
+Proof.
+  intros Hin Hno.
+  assert (Hshort : forall a l, chain a l -> length l <= length items).
+  { intros a l Hc. destruct (le_lt_dec (length l) (length items)) as [H | H]; auto. exfalso.
+    destruct (repeated l) as [c [l1 [l2 [l3 ->]]]]; [exact H | now apply Forall_forall |].
+    apply chain_app in Hc; destruct Hc as [_ Hc]. apply chain_app in Hc; destruct Hc as [Hc _].
+    exact (Hno c Hc). }
+  assert (H : forall n a, (forall l, chain a l -> length l <= n) -> Acc (fun b a => r a b) a).
+  { induction n as [| n IH]; intros a Ha; constructor; intros b Hb.
+    - specialize (Ha [b] (chain_cons a b [] Hb (chain_nil b))). simpl in Ha; lia.
+    - apply IH. intros l Hl. specialize (Ha (b :: l) (chain_cons a b l Hb Hl)). simpl in Ha; lia. }
+  intros a; apply (H (length items)); intros l Hl; exact (Hshort a l Hl).
+Qed.
+
 (** A decision may be taken for all members of a list at once. *)
 Lemma for_all_in_list : forall (P : A -> Prop) l, (forall a, In a l -> ~ ~ P a) ->
   ~ ~ forall a, In a l -> P a.
@@ -363,9 +380,13 @@ Definition kept (n : node) (a : option transition) : Prop :=
 
 Definition expanded (n : node) : Prop := forall t, enabled t (fst n) -> chosen n t.
 
-(** The cycle proviso: no cycle of the reduced product consists of nodes where something is left out. *)
-Hypothesis no_cycle_leaves_out : well_founded (fun n1 n =>
-  ~ expanded n /\ exists a F, kept n a /\ pstep n a F n1).
+(** The strong cycle proviso (`opt-scp`): no cycle of the reduced product ignores a transition, that is,
+    consists of nodes where it is possible and left out. (In nodes that are not visited let everything be chosen.) A
+    cycle proviso asks for more, [cycle_provisos_ignore_nothing]. *)
+Definition ignores (t : transition) (n1 n : node) : Prop :=
+  enabled t (fst n) /\ ~ chosen n t /\ exists a F, kept n a /\ pstep n a F n1.
+
+Hypothesis no_cycle_ignores : forall t, well_founded (ignores t).
 
 (** A live path from a node comes to a member of a set. *)
 Definition hitting (T : transition -> Prop) (n : node) : Prop :=
@@ -528,10 +549,22 @@ End Key.
 
 (** *** One kept step *)
 
-(** It keeps a live node, and the way to a mark is not longer; shorter unless something is left out. *)
-Definition goes_on (i : option mark) (n : node) (d : nat) : Prop :=
+(** The way to a mark that begins with an action. *)
+Definition dist_by (i : option mark) (a : option transition) (n : node) (d : nat) : Prop :=
+  exists F n1, pstep n a F n1 /\ alive n1 /\ (d = 1 /\ has F i \/ exists e, d = S e /\ dist i n1 e).
+
+Lemma dist_begins : forall i n d, dist i n d -> exists a, dist_by i a n d.
+Proof.
+  intros i n d H. inversion H as [? a F n1 _ Hs Hl Hi | ? a F n1 e _ Hs Hl He]; subst;
+    exists a, F, n1; repeat (split; [assumption |]); [now left | right; now exists e].
+Qed.
+
+(** It keeps a live node, and the way to a mark is shorter than before; or as long, and begins with the same
+    transition, which is left out here. *)
+Definition goes_on (i : option mark) (n : node) (d : nat) (t1 : transition) : Prop :=
   exists a F n1, kept n a /\ pstep n a F n1 /\ alive n1 /\
-    (has F i \/ exists d1, dist i n1 d1 /\ (d1 < d \/ d1 = d /\ ~ expanded n)).
+    (has F i \/ (exists d1, d1 < d /\ dist i n1 d1) \/
+     (enabled t1 (fst n) /\ ~ chosen n t1 /\ dist_by i (Some t1) n1 d)).
 
 (** Two edges on the letter of a state become one. *)
 Lemma merge : forall s p F r, moves p (shown s) F r -> alive (s, r) ->
@@ -558,46 +591,49 @@ Lemma read_twice : forall i s q t x t1 s1 l m fs p d, reachable s ->
   alive (end_of x m, p) ->
   (exists j F, nth_error fs j = Some F /\ has F i /\ S j <= d) \/
   (exists e, dist i (end_of x m, p) e /\ S (length l) + e <= d) ->
-  goes_on i (s, q) d.
+  goes_on i (s, q) d t1.
 Proof.
-  intros i s q t x t1 s1 l m fs p d Hr Hp Hrd Hv Hx Hl Ht Ht1 Hal Hmark.
-  assert (Hpath := ladder_path M _ _ _ _ Hl). destruct Hpath as [Hpm Em].
-  destruct (ladder_reads t _ q s fs p x m Hr Hp Hv Hx Hl Hrd) as [Hrm _].
-  assert (Hplain : ~ expanded (s, q)).
-  { intros He; apply Ht1, He. exists s1; exact (proj1 Hp). }
-  assert (Hlen : length m = S (length l)).
-  { rewrite <- (map_length fst m), Em; simpl. now rewrite map_length. }
-  assert (Hsmaller : forall n1 e, dist i n1 e -> e <= d ->
-    exists d1, dist i n1 d1 /\ (d1 < d \/ d1 = d /\ ~ expanded (s, q))).
-  { intros n1 e He Hle; exists e; split; auto. destruct (Nat.eq_dec e d); auto. left; lia. }
+  intros i s q t x t1 s1 l m fs p d Hr [Hs Hp] Hrd Hv Hx Hl Ht Ht1 Hal Hmark.
   inversion Hrd as [| ? ? ? ? ? F0 r0 fs0 ? Hm0 Hrd0]; subst.
+  destruct m as [| [v x1] m]; [destruct Hl |]. destruct Hl as [<- [Htx [Hx1 Hl]]].
+  assert (Hpath := ladder_path M _ _ _ _ Hl). destruct Hpath as [Hpm Em].
+  assert (Hlen : length m = length l) by now rewrite <- (map_length fst m), Em, map_length.
+  simpl in Hal. assert (Hrm : reads r0 x1 m fs0 p).
+  { assert (Hv1 : ~ visible r0 t) by (intros Hv'; apply Hv; eauto using visible_ahead).
+    apply (ladder_reads t l r0 s1 fs0 p x1 m); eauto using reachable_step. }
+  assert (Hal1 : alive (x1, r0)) by eauto using alive_along.
+  assert (Hax : alike q (shown s) (shown x)) by now apply (invisible_law q t).
+  (* The rest of the way, after [t1]. *)
+  assert (Hrest : has F0 i \/ exists e, S e <= d /\ dist i (x1, r0) e).
+  { destruct Hmark as [[[| j] [F [Hj [HF Hle]]]] | [e [He Hle]]]; simpl in *.
+    - injection Hj as <-. now left.
+    - right; exists (S j); split; auto. eapply dist_at; eauto.
+    - right; exists (length m + e); split; [lia |]. eapply dist_along; eauto. }
+  assert (Hd : 1 <= d) by (destruct Hmark as [[j [F [_ [_ H]]]] | [e [_ H]]]; lia).
+  assert (Het : enabled t1 s) by now exists s1.
   destruct (N1 q (shown s) F0 r0 Hm0) as [[G HG] | [G HG]].
-  - exists (Some t), G, (x, q). split; [exact Ht | split; [split; auto | split]].
-    + eapply alive_along; eauto.
-    + right. destruct Hmark as [[j [F [Hj [HF Hle]]]] | [e [He Hle]]].
-      * apply Hsmaller with (S j); auto. eapply dist_at; eauto.
-      * apply Hsmaller with (length m + e); [eapply dist_along; eauto | lia].
-  - destruct m as [| [v x1] m]; [discriminate |]. inversion Hrm as [| ? ? ? ? ? F1 r1 fs1 ? Hm1 Hrm1]; subst.
-    simpl in Hl; destruct Hl as [<- [Htx [Hx1 Hl]]]. destruct Hpm as [_ Hpm]. simpl in Hal, Hlen.
-    (* The automaton may have taken another edge along [m], but [ladder_reads] keeps the edges: take those of
-       [fs], from [r0] on. *)
-    assert (Hrm0 : reads r0 x1 m fs0 p).
-    { destruct Hp as [Hs Hp]. apply (ladder_reads t l r0 s1 fs0 p x1 m); auto.
-      - eauto using reachable_step.
-      - intros Hv'; apply Hv; eauto using visible_ahead. }
-    assert (Hloop : pstep (x, r0) (Some t1) G (x1, r0)).
-    { split; [exact Htx |]. apply alike_moves with (shown s); auto.
-      apply alike_ahead with q (shown s) F0; auto. now apply (invisible_law q t). }
-    assert (Hal1 : alive (x1, r0)) by eauto using alive_along.
-    assert (Hstep : pstep (s, q) (Some t) F0 (x, r0)) by (split; auto).
-    exists (Some t), F0, (x, r0). split; [exact Ht | split; [exact Hstep | split]].
+  - assert (Hstep : pstep (x, q) (Some t1) F0 (x1, r0)) by (split; [exact Htx | now apply alike_moves with (shown s)]).
+    exists (Some t), G, (x, q). split; [exact Ht | split; [split; auto | split]].
     + eapply alive_back; eauto.
-    + destruct Hmark as [[[| j] [F [Hj [HF Hle]]]] | [e [He Hle]]]; simpl in *.
-      * injection Hj as <-. left; exact HF.
-      * right. apply Hsmaller with (S (S j)); auto.
-        apply later with (Some t1) G (x1, r0); auto; [exact I |]. eapply dist_at; eauto.
-      * right. apply Hsmaller with (S (length m + e)); [| lia].
-        apply later with (Some t1) G (x1, r0); auto; [exact I |]. eapply dist_along; eauto.
+    + right. destruct Hrest as [Hi | [e [Hle He]]].
+      * destruct (Nat.eq_dec d 1) as [-> | Hne].
+        -- right. split; [exact Het | split; [exact Ht1 |]].
+           exists F0, (x1, r0). split; [exact Hstep | split; [exact Hal1 | now left]].
+        -- left. exists 1; split; [lia |]. apply at_once with (Some t1) F0 (x1, r0); auto. exact I.
+      * destruct (Nat.eq_dec d (S e)) as [-> | Hne].
+        -- right. split; [exact Het | split; [exact Ht1 |]]. exists F0, (x1, r0). split; [exact Hstep | split; [exact Hal1 |]].
+           right; exists e; auto.
+        -- left. exists (S e); split; [lia |]. apply later with (Some t1) F0 (x1, r0); auto. exact I.
+  - assert (Hloop : pstep (x, r0) (Some t1) G (x1, r0)).
+    { split; [exact Htx |]. apply alike_moves with (shown s); auto.
+      apply alike_ahead with q (shown s) F0; auto. }
+    exists (Some t), F0, (x, r0). split; [exact Ht | split; [split; auto | split]].
+    + eapply alive_back; eauto.
+    + destruct Hrest as [Hi | [e [Hle He]]]; [now left | right].
+      destruct (Nat.eq_dec d (S e)) as [-> | Hne].
+      * right. split; [exact Het | split; [exact Ht1 |]]. exists G, (x1, r0). split; [exact Hloop | split; [exact Hal1 |]].
+        right; exists e; auto.
+      * left. exists (S e); split; [lia |]. apply later with (Some t1) G (x1, r0); auto. exact I.
 Qed.
 
 (** The first member comes on the way. *)
@@ -606,25 +642,23 @@ Lemma member_goes_first : forall i s q l fs p t F s' r d, reachable s ->
   step t (end_of s l) s' -> moves p (shown (end_of s l)) F r -> alive (s', r) ->
   (exists j G, nth_error (fs ++ [F]) j = Some G /\ has G i /\ S j <= d) \/
   (exists e, dist i (s', r) e /\ S (length l) + e <= d) ->
-  goes_on i (s, q) d.
+  forall t1, (match l with [] => t | (u, _) :: _ => u end) = t1 -> goes_on i (s, q) d t1.
 Proof.
-  intros i s q l fs p t F s' r d Hr Hp Hrd Ha Ht Hs Hm Hal Hmark.
+  intros i s q l fs p t F s' r d Hr Hp Hrd Ha Ht Hs Hm Hal Hmark t0 E0.
   assert (Hlenfs := reads_length _ _ _ _ _ Hrd).
   destruct l as [| [t1 s1] l].
   - (* At once. *)
-    inversion Hrd; subst; simpl in *. exists (Some t), F, (s', r).
+    inversion Hrd; subst; simpl in *. exists (Some t0), F, (s', r).
     split; [exact Ht | split; [split; auto | split; [exact Hal |]]].
     destruct Hmark as [[[| j] [G [Hj [HG Hle]]]] | [e [He Hle]]]; simpl in *.
     + injection Hj as <-. left; exact HG.
     + destruct j; discriminate.
-    + right; exists e; split; [exact He | left; lia].
-  - destruct (lemma_A M R (chosen (s, q)) s t _ s' Hr (chosen_closed s q Hr) Ht Hp Ha Hs)
+    + right; left; exists e; split; [lia | exact He].
+  - subst t0. destruct (lemma_A M R (chosen (s, q)) s t _ s' Hr (chosen_closed s q Hr) Ht Hp Ha Hs)
       as [x [m [Hx [Hl E]]]].
     assert (Ht1 : ~ chosen (s, q) t1) by (inversion Ha; auto).
     destruct (visible_dec q t) as [Hv | Hv].
     + (* All visible ones are members, so that nothing is seen before. *)
-      assert (Hplain : ~ expanded (s, q)).
-      { intros He; apply Ht1, He. exists s1; exact (proj1 Hp). }
       destruct (ladder_path M _ _ _ _ Hl) as [Hpm Em].
       assert (Hlen : length m = S (length l)).
       { rewrite <- (map_length fst m), Em; simpl. now rewrite map_length. }
@@ -688,7 +722,7 @@ Proof.
            destruct (j - length fs) as [| z]; [| destruct z; discriminate].
            simpl in Hj; injection Hj as <-. auto.
         -- rewrite nth_error_app1 in Hj by exact Hlt; eauto.
-      * right. destruct (Hgd e He) as [d1 [Hd1 Hle1]]. exists d1; split; auto. left. simpl in *; lia.
+      * right; left. destruct (Hgd e He) as [d1 [Hd1 Hle1]]. exists d1; split; auto. simpl in *; lia.
     + (* What the automaton reads at the end becomes one edge. *)
       destruct (ladder_reads t _ q s fs p x m Hr Hp Hv Hx Hl Hrd) as [Hrm [Hae _]].
       assert (Hm' : moves p (shown s') F r).
@@ -753,46 +787,71 @@ Proof.
 Qed.
 
 (** Lemma C's premise, of every node: decisions about what can be reached are not taken here, so [~ ~]. *)
-Theorem some_kept_step_goes_on : forall i s q d, reachable s -> alive (s, q) -> dist i (s, q) d ->
-  ~ ~ goes_on i (s, q) d.
+Theorem some_kept_step_goes_on : forall i s q d t1, reachable s -> alive (s, q) ->
+  dist_by i (Some t1) (s, q) d -> ~ ~ goes_on i (s, q) d t1.
 Proof.
-  intros i s q d Hr Hal Hdist Hno.
-  (* A deadlock is repeated. *)
-  assert (Hlive : ~ deadlock s).
-  { intros Hdead. apply Hno.
-    inversion Hdist as [? a F n1 _ Hs Hal1 Hi | ? a F n1 e _ Hs Hal1 He]; subst;
-      (destruct a as [t |]; [destruct Hs as [Hs _]; destruct (Hdead t); now exists (fst n1) |]);
-      exists None, F, n1; (split; [exact I | split; [exact Hs | split; [exact Hal1 |]]]); [now left | right].
-    exists e; split; auto. }
+  intros i s q d t1 Hr Hal [F1 [[s1 r1] [[Hs1 Hm1] [Hal1 Hd]]]] Hno; simpl in *.
+  assert (Het1 : enabled t1 s) by now exists s1.
+  assert (Hlive : ~ deadlock s) by (intros Hdead; exact (Hdead t1 Het1)).
+  destruct (chosen_dec (s, q) t1) as [Ht1 | Ht1].
+  { apply Hno. exists (Some t1), F1, (s1, r1). split; [exact Ht1 | split; [split; auto | split; [exact Hal1 |]]].
+    destruct Hd as [[-> Hi] | [e [-> He]]]; [now left | right; left; exists e; auto]. }
   destruct (I_ s q Hr Hlive) as [k [Hkey Hinv]].
-  destruct (ways_to_a_mark (chosen (s, q)) (chosen_dec (s, q)) i (s, q) d Hdist)
-    as [[l [fs [p [t [F [s' [r [H1 [H2 [H3 [H4 [H5 [H6 [H7 H8]]]]]]]]]]]]]] |
-      [[l [fs [p [H1 [H2 [H3 [H4 [H5 [j [G [H6 [H7 H8]]]]]]]]]]]] | [l [H1 [H2 H3]]]]]; simpl in *.
-  - apply Hno; eapply member_goes_first; eauto.
-  - assert (Hcase : ~ (hitting (chosen (s, q)) (end_of s l, p) \/ ~ hitting (chosen (s, q)) (end_of s l, p)));
+  (* The first step is beside the set; what comes then? *)
+  assert (Hways :
+    (exists l fs p t F s' r, path s ((t1, s1) :: l) /\ reads q s ((t1, s1) :: l) fs p /\
+      avoids (chosen (s, q)) ((t1, s1) :: l) /\ chosen (s, q) t /\ step t (end_of s1 l) s' /\
+      moves p (shown (end_of s1 l)) F r /\ alive (s', r) /\
+      ((exists j G, nth_error (fs ++ [F]) j = Some G /\ has G i /\ S j <= d) \/
+       (exists e, dist i (s', r) e /\ S (length ((t1, s1) :: l)) + e <= d))) \/
+    (exists l fs p, path s ((t1, s1) :: l) /\ reads q s ((t1, s1) :: l) fs p /\
+      avoids (chosen (s, q)) ((t1, s1) :: l) /\ alive (end_of s1 l, p) /\
+      exists j G, nth_error fs j = Some G /\ has G i /\ S j <= d) \/
+    (exists l, path s ((t1, s1) :: l) /\ avoids (chosen (s, q)) ((t1, s1) :: l) /\ deadlock (end_of s1 l))).
+  { destruct Hd as [[-> Hi] | [e [-> He]]].
+    - right; left. exists [], [F1], r1; simpl. repeat split; auto.
+      + repeat econstructor; eauto.
+      + repeat constructor; auto.
+      + exists 0, F1; auto.
+    - destruct (ways_to_a_mark (chosen (s, q)) (chosen_dec (s, q)) i (s1, r1) e He)
+        as [[l [fs [p [t [F [s' [r [H1 [H2 [H3 [H4 [H5 [H6 [H7 H8]]]]]]]]]]]]]] |
+          [[l [fs [p [H1 [H2 [H3 [H4 [H5 [j [G [H6 [H7 H8]]]]]]]]]]]] | [l [H1 [H2 H3]]]]]; simpl in *.
+      + left. exists l, (F1 :: fs), p, t, F, s', r; simpl. repeat split; auto.
+        * econstructor; eauto.
+        * constructor; auto.
+        * destruct H8 as [[j [G' [Hj [Hg Hle]]]] | [e' [He' Hle]]].
+          -- left; exists (S j), G'; repeat split; auto; lia.
+          -- right; exists e'; split; auto; lia.
+      + right; left. exists l, (F1 :: fs), p; simpl. repeat split; auto.
+        * econstructor; eauto.
+        * constructor; auto.
+        * exists (S j), G; repeat split; auto; lia.
+      + right; right. exists l; simpl. repeat split; auto. constructor; auto. }
+  destruct Hways as [[l [fs [p [t [F [s' [r [H1 [H2 [H3 [H4 [H5 [H6 [H7 H8]]]]]]]]]]]]]] |
+      [[l [fs [p [H1 [H2 [H3 [H5 [j [G [H6 [H7 H8]]]]]]]]]]] | [l [H1 [H2 H3]]]]].
+  - apply Hno; eapply member_goes_first with (l := (t1, s1) :: l); eauto.
+  - assert (Hcase : ~ (hitting (chosen (s, q)) (end_of s1 l, p) \/ ~ hitting (chosen (s, q)) (end_of s1 l, p)));
       [| now apply Hcase; right; intros Hh; apply Hcase; left].
     intros [Hh | Hh].
     + destruct Hh as [l2 [fs2 [p2 [t [F [[s' r] [A1 [A2 [A3 [A4 [A5 [A6 A7]]]]]]]]]]]]; simpl in *.
-      apply Hno. apply member_goes_first with (l ++ l2) (fs ++ fs2) p2 t F s' r; auto.
-      * apply path_app; auto.
-      * eapply reads_app; eauto.
-      * apply Forall_app; auto.
-      * now rewrite end_app.
-      * now rewrite end_app.
+      apply Hno. apply member_goes_first with ((t1, s1) :: l ++ l2) (fs ++ fs2) p2 t F s' r; auto.
+      * apply (path_app ((t1, s1) :: l)); auto.
+      * apply (reads_app ((t1, s1) :: l)) with p; auto.
+      * apply (Forall_app _ ((t1, s1) :: l)); auto.
+      * simpl. now rewrite end_app.
+      * simpl. now rewrite end_app.
       * left; exists j, G; repeat split; auto. rewrite nth_error_app1.
         -- rewrite nth_error_app1; auto. apply nth_error_Some; congruence.
         -- rewrite app_length. assert (j < length fs) by (apply nth_error_Some; congruence). lia.
     + destruct Hkey as [Hk [Hke Hrow]].
-      destruct l as [| [t1 s1] l]; [now destruct H4 |].
-      assert (Ht1 : ~ chosen (s, q) t1) by (inversion H3; auto).
-      assert (Het1 : enabled t1 s) by (exists s1; exact (proj1 H1)).
       assert (Hkv : ~ visible q k).
       { destruct (visible_dec q t1) as [Hv1 | Hv1]; [| apply Hinv; now exists t1].
         intros Hv. exact (Ht1 (V s q k Hr Hk Hke Hv t1 Hv1)). }
       assert (Hq : quiet (chosen (s, q)) k (end_of s ((t1, s1) :: l), p)).
       { repeat split; simpl fst; simpl snd.
         - apply (reachable_path M ((t1, s1) :: l) s Hr H1).
-        - apply (stays_enabled M R k ((t1, s1) :: l) s Hr H1 Hke). now apply (avoids_key_row (chosen (s, q)) k Hrow).
+        - apply (stays_enabled M R k ((t1, s1) :: l) s Hr H1 Hke).
+          now apply (avoids_key_row (chosen (s, q)) k Hrow).
         - intros Hv; apply Hkv; eapply visible_along; eauto.
         - exact H5.
         - exact Hh. }
@@ -802,7 +861,7 @@ Proof.
       apply Hno. eapply read_twice; eauto.
       * now rewrite E.
       * left; exists j, G; auto.
-  - destruct (lemma_B M R (chosen (s, q)) s k l Hr Hkey H1 H2) as [y [_ [_ [Hy _]]]].
+  - destruct (lemma_B M R (chosen (s, q)) s k _ Hr Hkey H1 H2) as [y [_ [_ [Hy _]]]].
     apply (H3 k); now exists y.
 Qed.
 
@@ -813,22 +872,33 @@ Definition met (n : node) : Prop := reachable (fst n) /\ alive n.
 Lemma kept_finds : forall i d n, reachable (fst n) -> alive n -> dist i n d ->
   ~ ~ exists e, finds kept met i n e.
 Proof.
-  intros i d; induction d as [d IH] using lt_wf_ind.
-  refine (well_founded_ind no_cycle_leaves_out (fun n => reachable (fst n) -> alive n -> dist i n d ->
-    ~ ~ exists e, finds kept met i n e) _).
-  intros [s q] IHn. intros Hr Hal Hdist Hno; simpl in Hr.
-  apply (some_kept_step_goes_on i s q d Hr Hal Hdist).
-  intros [a [F [[s1 r] [Hk [Hs [Hal1 Hmark]]]]]].
-  assert (Hr1 : reachable s1).
-  { destruct Hs as [Hd _]; simpl in Hd. destruct a as [t |]; [eauto using reachable_step |].
-    destruct Hd as [_ ->]; exact Hr. }
-  assert (Hmet : met (s1, r)) by (split; auto).
-  destruct Hmark as [Hi | [d1 [Hd1 [Hlt | [-> Hplain]]]]].
-  - apply Hno. exists 1. eapply at_once; eauto.
-  - apply (IH d1 Hlt (s1, r)); auto. intros [e He]. apply Hno. exists (S e). eapply later; eauto.
-  - apply (IHn (s1, r)); auto.
-    + split; [exact Hplain | exists a, F; auto].
-    + intros [e He]. apply Hno. exists (S e). eapply later; eauto.
+  intros i d; induction d as [d IH] using lt_wf_ind. intros n Hr Hal Hdist.
+  destruct (dist_begins i n d Hdist) as [[t |] Hby]; clear Hdist.
+  - (* [t] stays the first step of what is left, as long as no step is gained. *)
+    revert n Hr Hal Hby.
+    refine (well_founded_ind (no_cycle_ignores t) (fun n => reachable (fst n) -> alive n ->
+      dist_by i (Some t) n d -> ~ ~ exists e, finds kept met i n e) _).
+    intros [s q] IHn. intros Hr Hal Hby Hno; simpl in Hr.
+    apply (some_kept_step_goes_on i s q d t Hr Hal Hby).
+    intros [a [F [[s1 r] [Hk [Hs [Hal1 Hmark]]]]]].
+    assert (Hr1 : reachable s1).
+    { destruct Hs as [Hd _]; simpl in Hd. destruct a as [u |]; [eauto using reachable_step |].
+      destruct Hd as [_ ->]; exact Hr. }
+    assert (Hmet : met (s1, r)) by (split; auto).
+    destruct Hmark as [Hi | [[d1 [Hlt Hd1]] | [Het [Hout Hd1]]]].
+    + apply Hno. exists 1. eapply at_once; eauto.
+    + apply (IH d1 Hlt (s1, r)); auto. intros [e He]. apply Hno. exists (S e). eapply later; eauto.
+    + apply (IHn (s1, r)); auto.
+      * repeat split; auto. exists a, F; auto.
+      * intros [e He]. apply Hno. exists (S e). eapply later; eauto.
+  - (* A deadlock is repeated. *)
+    destruct Hby as [F [[s1 r] [Hs [Hal1 Hd]]]]. intros Hno.
+    assert (Hr1 : reachable s1) by (destruct Hs as [[_ E] _]; simpl in E; now rewrite E).
+    assert (Hmet : met (s1, r)) by (split; auto).
+    destruct Hd as [[-> Hi] | [e [-> He]]].
+    + apply Hno. exists 1. apply at_once with None F (s1, r); auto. exact I.
+    + apply (IH e ltac:(lia) (s1, r)); auto. intros [e' He'].
+      apply Hno. exists (S e'). apply later with None F (s1, r); auto. exact I.
 Qed.
 
 Theorem accepted_runs_are_kept : forall n, reachable (fst n) -> live any n -> ~ ~ live kept n.
@@ -855,3 +925,13 @@ Corollary holds_is_right : forall n, reachable (fst n) -> ~ live kept n -> ~ liv
 Proof. intros n Hr Hno Hal. exact (accepted_runs_are_kept n Hr Hal Hno). Qed.
 
 End Temporal.
+
+(** Where every cycle has an expanded node, nothing is ignored on any cycle. *)
+Theorem cycle_provisos_ignore_nothing : forall (M : system) letter astate mark shown moves chosen,
+  well_founded (fun n1 n => ~ expanded M astate chosen n /\
+    exists a F, kept M astate chosen n a /\ pstep M letter astate mark shown moves n a F n1) ->
+  forall t, well_founded (ignores M letter astate mark shown moves chosen t).
+Proof.
+  intros M letter astate mark shown moves chosen Hwf t n. induction n as [n IH] using (well_founded_ind Hwf).
+  constructor. intros n1 [He [Hno Hstep]]. apply IH. split; auto.
+Qed.
