@@ -7,8 +7,8 @@
 
     `stubborn-emptiness/src/walk.rs` and `watch.rs`. A walk is seen by the times at which it does things. What is
     asked of it ([H_...]) are single statements about the code: how a stack works, what Tarjan's algorithm says of
-    complete components, what a frame's `need` is at least. That links bound what a node reaches (`highlink`) is one
-    of them ([link_bounds]).
+    complete components, what a frame's `need` is at least, what is added to its link. That links bound whatever a
+    node can reach, although they are stored once and brought up to date later, is a theorem ([link_bounds]).
 
     Why it matters: [Temporal] rests on this, and four natural ways to define links were wrong. *)
 
@@ -208,8 +208,7 @@ Section Stab.
 
 (** Depth on the path. *)
 Variable depth : node -> nat.
-Hypothesis H_depth : forall x y t, takes x y t -> entered y = S t -> depth y = S (depth x).
-Hypothesis H_deeper : forall x y t, on_path x t -> on_path y t -> entered x <= entered y -> depth x <= depth y.
+Hypothesis H_deeper : forall x y t, on_path x t -> on_path y t -> entered x < entered y -> depth x < depth y.
 (** Below the first node of the path there is the one that entered it. *)
 Hypothesis H_parent : forall x y t, on_path x t -> on_path y t -> entered x < entered y ->
   exists z tz, takes z y tz /\ entered y = S tz.
@@ -220,6 +219,7 @@ Inductive reaches : node -> node -> Prop :=
 | reaches_at_once : forall x y t, takes x y t -> reaches x y
 | reaches_more : forall x y z t, takes x y t -> reaches y z -> reaches x z.
 Hypothesis H_complete : forall x y t, complete x t -> reaches x y -> left y <= t.
+Hypothesis H_complete_left : forall x t, complete x t -> left x <= t.
 
 (** When a node was declared green: when it was left, or by `scan`. *)
 Variable green : node -> nat -> Prop.
@@ -234,10 +234,192 @@ Inductive dangerous_way (t : nat) : node -> node -> Prop :=
 | way_goes_on : forall x y z u, takes x y u -> left x <= t -> ~ expanded x -> (forall g, g <= t -> ~ green x g) ->
     dangerous_way t y z -> dangerous_way t x z.
 
-(** What `highlink` says: at least the depth of whatever can be reached like that. (`Reach`: the two deepest nodes
-    and a bound for the others; one that was left is replaced by what it reached, or bounded.) *)
-Hypothesis link_bounds : forall x y t, left x <= t -> dangerous_way t x y ->
+(** *** Links *)
+
+(** `Reach`: some nodes of the path, and a bound for the depth of all others; [None] is -1. *)
+Record reach := { nodes : list node; others : option nat }.
+
+Definition at_most (d : nat) (b : option nat) : Prop := match b with Some b => d <= b | None => False end.
+Definition bound_le (a b : option nat) : Prop := forall d, at_most d a -> at_most d b.
+
+(** What does not fit into a link is bounded (`joined`). *)
+Definition holds_node (r : reach) (z : node) : Prop := In z (nodes r) \/ at_most (depth z) (others r).
+Definition within (r r' : reach) : Prop :=
+  (forall z, In z (nodes r) -> holds_node r' z) /\ bound_le (others r) (others r').
+
+(** What was stored of a node when it was left. *)
+Variable stored : node -> reach.
+
+(** `refreshed`, with some patience: what is harmless now is left out, what is on the path stays, and what was left
+    is replaced by what it reached, or by a bound: it was deeper than all that it reached. *)
+Fixpoint refreshed (patience : nat) (now : nat) (r r' : reach) : Prop :=
+  (forall z, In z (nodes r) ->
+    (expanded z \/ exists g, g <= now /\ green z g) \/
+    (on_path z now /\ holds_node r' z) \/
+    (left z <= now /\ ((forall d, d < depth z -> at_most d (others r')) \/
+      match patience with
+      | 0 => False
+      | S patience => exists part, refreshed patience now (stored z) part /\ within part r'
+      end))) /\
+  bound_le (others r) (others r').
+
+(** While a node is on the path, its own link is refreshed and joined with others (`add_reach`). *)
+Inductive becomes (x : node) : reach -> reach -> Prop :=
+| stays : forall r, becomes x r r
+| is_joined : forall r r1 r', within r r1 -> becomes x r1 r' -> becomes x r r'
+| is_refreshed : forall patience now r r1 r', now < left x -> refreshed patience now r r1 ->
+    becomes x r1 r' -> becomes x r r'.
+
+(** `add_reach` in `on_danger`. *)
+Hypothesis H_reach_seen : forall x y t, takes x y t -> ~ expanded x -> (forall g, g <= t -> ~ green x g) ->
+  entered y <= t -> ~ complete y t -> ~ expanded y -> (forall g, g <= t -> ~ green y g) ->
+  exists more, becomes x more (stored x) /\ (on_path y t -> In y (nodes more)) /\
+    (left y <= t -> exists patience, refreshed patience t (stored y) more).
+(** `add_reach` in `on_child_done`. *)
+Hypothesis H_reach_child : forall x y t, takes x y t -> entered y = S t -> ~ expanded x -> ~ expanded y ->
+  (forall g, g <= left y -> ~ green y g) -> ~ complete y (left y) ->
+  exists more patience, becomes x more (stored x) /\ refreshed patience (left y) (stored y) more.
+(** `highlink`. *)
+Hypothesis H_highlink : forall x t, left x <= t -> exists patience r,
+  refreshed patience t (stored x) r /\
+  (forall z, In z (nodes r) -> on_path z t /\ at_most (depth z) (highlink x t)) /\
+  (forall z, on_path z t -> at_most (depth z) (others r) -> at_most (depth z) (highlink x t)).
+
+Lemma way_ends_on_path : forall t x y, dangerous_way t x y -> on_path y t.
+Proof. induction 1; auto. Qed.
+
+Lemma way_is_dangerous : forall t x y, dangerous_way t x y -> ~ expanded x /\ forall g, g <= t -> ~ green x g.
+Proof. induction 1; auto. Qed.
+
+(** What was left reaches only nodes of the path that are less deep. *)
+Lemma reached_is_above : forall t x y, dangerous_way t x y -> left x <= t -> entered y < entered x.
+Proof.
+  induction 1 as [x Hx _ _ | x y z u He Hl _ _ Hw IH]; intros Hleft; [unfold on_path in Hx; lia |].
+  assert (Hz := way_ends_on_path _ _ _ Hw). destruct (H_last _ _ _ He) as [[Hx1 Hx2] _].
+  destruct (Nat.lt_trichotomy (entered z) (entered x)) as [H | [H | H]]; [exact H | |].
+  - apply H_one_by_one in H. subst z. unfold on_path in Hz; lia.
+  - exfalso. destruct (le_lt_dec (entered z) (entered y)) as [Hy | Hy].
+    + assert (E := only_way x y u z t He ltac:(lia) Hz H Hy). subst y.
+      destruct (H_last _ _ _ He) as [_ Hlast]. unfold on_path in Hz.
+      destruct (H_enters _ _ _ He) as [H1 | [H1 H2]].
+      * specialize (Hlast z ltac:(unfold on_path; lia)). lia.
+      * assert (Hs := H_stack x z ltac:(lia)). lia.
+    + inversion Hw as [? Hon _ _ | ? y' ? ? _ Hyl _ _ _]; subst; [lia |].
+      specialize (IH Hyl). lia.
+Qed.
+
+Lemma reached_is_less_deep : forall t x y, dangerous_way t x y -> left x <= t -> depth y < depth x.
+Proof.
+  intros t x y Hw Hl. assert (Hlt := reached_is_above t x y Hw Hl). assert (Hy := way_ends_on_path _ _ _ Hw).
+  inversion Hw as [? Hon _ _ | ? y' ? u He _ _ _ _]; subst; [unfold on_path in Hon; lia |].
+  destruct (H_last _ _ _ He) as [Hx _]. unfold on_path in *.
+  apply (H_deeper y x (entered x)); unfold on_path; lia.
+Qed.
+
+Lemma reached_is_not_deeper : forall t x y, dangerous_way t x y -> depth y <= depth x.
+Proof.
+  intros t x y Hw. destruct (le_lt_dec (left x) t) as [Hl | Hl].
+  - assert (H := reached_is_less_deep t x y Hw Hl). lia.
+  - inversion Hw; subst; lia.
+Qed.
+
+Definition covers (t : nat) (r : reach) (y : node) : Prop :=
+  (exists z, In z (nodes r) /\ dangerous_way t z y) \/ at_most (depth y) (others r).
+
+Lemma at_most_less : forall a b c, a <= b -> at_most b c -> at_most a c.
+Proof. intros a b [c |]; simpl; lia. Qed.
+
+Lemma within_covers : forall t r r' y, within r r' -> covers t r y -> covers t r' y.
+Proof.
+  intros t r r' y [Hn Ho] [[z [Hz Hw]] | Hd]; [| right; auto].
+  destruct (Hn z Hz) as [H | H]; [left; exists z; auto | right].
+  apply at_most_less with (depth z); auto. eapply reached_is_not_deeper; eauto.
+Qed.
+
+Lemma refreshed_covers : forall t y patience now r r', now <= t ->
+  (forall z, left z <= now -> dangerous_way t z y -> covers t (stored z) y) ->
+  refreshed patience now r r' -> covers t r y -> covers t r' y.
+Proof.
+  intros t y; induction patience as [| patience IH]; intros now r r' Hle Hmain Href Hcov; simpl in Href;
+    destruct Href as [Hn Ho]; (destruct Hcov as [[z [Hz Hw]] | Hd]; [| right; auto]);
+    destruct (way_is_dangerous _ _ _ Hw) as [Hexp Hgr];
+    destruct (Hn z Hz) as [[H | [g [Hg H]]] | [[_ [H | H]] | [Hl [H | H]]]]; try contradiction;
+    try (exfalso; exact (Hgr g ltac:(lia) H)); try (left; exists z; now auto);
+    try (right; apply at_most_less with (depth z); [eapply reached_is_not_deeper; eauto | exact H]);
+    try (right; apply H; apply (reached_is_less_deep t); auto; lia).
+  destruct H as [part [Hp Hwi]]. apply (within_covers t part); auto.
+  apply (IH now (stored z)); auto.
+Qed.
+
+Lemma becomes_covers : forall t y x r r', left x <= t ->
+  (forall z, left z < left x -> dangerous_way t z y -> covers t (stored z) y) ->
+  becomes x r r' -> covers t r y -> covers t r' y.
+Proof.
+  intros t y x r r' Hl Hmain H; induction H as [r | r r1 r' Hw _ IH | n now r r1 r' Hnow Href _ IH]; intros Hc; auto.
+  - apply IH, (within_covers t r); auto.
+  - apply IH. apply (refreshed_covers t y n now r); auto; [lia |].
+    intros z Hz; apply Hmain; lia.
+Qed.
+
+Lemma way_reaches : forall t x y, dangerous_way t x y -> x = y \/ reaches x y.
+Proof.
+  induction 1 as [x _ _ _ | x y z u He _ _ _ _ [<- | IH]]; [now left | |].
+  - right; eapply reaches_at_once; eauto.
+  - right; eapply reaches_more; eauto.
+Qed.
+
+(** What was stored covers all that can be reached, at any later time. *)
+Theorem stored_covers : forall t y x, left x <= t -> dangerous_way t x y -> covers t (stored x) y.
+Proof.
+  intros t y. assert (H : forall n x, left x < n -> left x <= t -> dangerous_way t x y -> covers t (stored x) y).
+  2: { intros x; apply (H (S (left x))); lia. }
+  induction n as [| n IH]; intros x Hn Hl Hw; [lia |].
+  assert (Hmain : forall z, left z < left x -> dangerous_way t z y -> covers t (stored z) y).
+  { intros z Hz; apply IH; lia. }
+  inversion Hw as [? Hon _ _ | ? x' ? u He _ Hexp Hgr Hw']; subst; [unfold on_path in Hon; lia |].
+  destruct (H_last _ _ _ He) as [[Hx1 Hx2] _]. destruct (way_is_dangerous _ _ _ Hw') as [Hexp' Hgr'].
+  assert (Hopen : forall v, v <= t -> ~ complete x' v).
+  { intros v Hv Hc. assert (Hy := way_ends_on_path _ _ _ Hw'). unfold on_path in Hy.
+    destruct (way_reaches _ _ _ Hw') as [<- | Hr].
+    - specialize (H_complete_left _ _ Hc). lia.
+    - specialize (H_complete _ _ _ Hc Hr). lia. }
+  destruct (H_enters _ _ _ He) as [Hent | [Hent Hent']].
+  - destruct (H_reach_seen _ _ _ He Hexp) as [more [Hb [Hon Hleft]]]; auto.
+    + intros g Hg; apply Hgr; lia.
+    + apply Hopen; lia.
+    + intros g Hg; apply Hgr'; lia.
+    + apply (becomes_covers t y x more); auto.
+      destruct (le_lt_dec (left x') u) as [Hl' | Hl'].
+      * destruct (Hleft Hl') as [patience Href].
+        apply (refreshed_covers t y patience u (stored x')); auto; [lia | |].
+        -- intros z Hz; apply Hmain; lia.
+        -- apply Hmain; [lia | exact Hw'].
+      * left. exists x'; split; [apply Hon; split; auto | exact Hw'].
+  - assert (Hs := H_stack x x' ltac:(lia)).
+    destruct (H_reach_child _ _ _ He Hent Hexp Hexp') as [more [patience [Hb Href]]].
+    + intros g Hg; apply Hgr'; lia.
+    + apply Hopen; lia.
+    + apply (becomes_covers t y x more); auto.
+      apply (refreshed_covers t y patience (left x') (stored x')); auto; [lia | |].
+      * intros z Hz; apply Hmain; lia.
+      * apply Hmain; [lia | exact Hw'].
+Qed.
+
+(** What `highlink` says: at least the depth of whatever can be reached like that. *)
+Theorem link_bounds : forall x y t, left x <= t -> dangerous_way t x y ->
   exists h, highlink x t = Some h /\ depth y <= h.
+Proof.
+  intros x y t Hl Hw. assert (Hy := way_ends_on_path _ _ _ Hw).
+  destruct (H_highlink x t Hl) as [patience [r [Href [Hn Ho]]]].
+  assert (Hc : covers t r y).
+  { apply (refreshed_covers t y patience t (stored x)); auto.
+    - intros z Hz; apply stored_covers; auto.
+    - now apply stored_covers. }
+  assert (Hm : at_most (depth y) (highlink x t)).
+  { destruct Hc as [[z [Hz Hzw]] | Hd]; [| auto]. destruct (Hn z Hz) as [Hon Hd].
+    inversion Hzw as [? _ _ _ | ? y' ? u _ Hzl _ _ _]; subst; auto. unfold on_path in Hon; lia. }
+  unfold at_most in Hm. destruct (highlink x t) as [h |]; [exists h; auto | destruct Hm].
+Qed.
 
 (** `on_known`, `on_danger`: an edge to what is seen, not complete and not green opens an interval. *)
 Hypothesis H_danger : forall x y t, takes x y t -> ~ expanded x -> (forall g, g <= t -> ~ green x g) ->
@@ -398,3 +580,49 @@ Proof. exact stab_has_no_such_cycle. Qed.
 End Stab.
 
 End Walk.
+
+(** ** An instance: two nodes that lead to each other
+
+    The second one is left red, with a need of depth 0, and the first one is expanded for it. *)
+
+Definition the_walk_of_two (x y : bool) (t : nat) : Prop :=
+  match x, y with false, true => t = 1 | true, false => t = 3 | _, _ => False end.
+
+Theorem the_hypotheses_can_be_met :
+  forall c : cycle bool the_walk_of_two (fun x => x = false), False.
+Proof.
+  set (entered := fun x : bool => if x then 2 else 0). set (left := fun x : bool => if x then 6 else 10).
+  set (depth := fun x : bool => if x then 1 else 0).
+  set (nothing := Build_reach bool [] None).
+  set (stored := fun x : bool => if x then Build_reach bool [false] None else nothing).
+  apply (stab bool entered left the_walk_of_two (fun x => x = false))
+    with (depth := depth) (complete := fun (_ : bool) (_ : nat) => False)
+      (green := fun (_ : bool) (_ : nat) => False)
+      (need := fun x : bool => if x then Some 0 else None)
+      (highlink := fun (_ : bool) (_ : nat) => @None nat) (stored := stored).
+  - intros [] [] t; simpl; try tauto; intros ->; unfold on_path; simpl; (split; [lia |]);
+      intros [] H; simpl in *; lia.
+  - intros [] [] t; simpl; try tauto; intros ->; lia.
+  - intros [] [] H; simpl in *; lia.
+  - intros [] []; simpl; auto; discriminate.
+  - intros [] [] t; unfold on_path; simpl; lia.
+  - intros [] [] t Hx Hy Hlt; simpl in *; try lia. exists false, 1; simpl; auto.
+  - intros x y t [].
+  - intros x t [].
+  - intros [] [] t; simpl; try tauto; intros _ _ _ _ _ Hy; now destruct Hy.
+  - intros [] [] t; simpl; try tauto; intros Ht E Hx; try (now destruct Hx); subst; discriminate.
+  - intros [] t Hl; simpl in Hl.
+    + exists 0, nothing. split; [| split; [intros z [] | intros z _ []]].
+      simpl. split; [intros z [<- | []]; left; now left | intros d []].
+    + exists 0, nothing. split; [| split; [intros z [] | intros z _ []]].
+      simpl. split; [intros z [] | intros d []].
+  - intros [] [] t; simpl; try tauto; intros Ht Hx _ _ _ _; subst; try (now destruct Hx).
+    unfold on_path; simpl. split; [intros _; exists 0; auto | lia].
+  - intros [] [] t d; simpl; try tauto; intros Ht E Hx; try (now destruct Hx); subst; discriminate.
+  - intros [] Hx; simpl; [discriminate | now destruct Hx].
+  - intros [] d; simpl; intros E; try discriminate. injection E as <-; lia.
+  - intros x g _ [].
+  - intros x y t g _ [].
+  - intros [] Hx; simpl; [discriminate | now destruct Hx].
+  - intros x y t g _ [].
+Qed.
