@@ -50,7 +50,7 @@ Definition moves_left {M} (t u : transition M) (s : state M) : Prop :=
   forall s1 s2, step u s s1 -> step t s1 s2 -> exists x, step t s x /\ step u x s2.
 
 (** The laws of `relations.rs`, as far as they are needed here. Of accordance that is one half: that
-    [t] keeps [u], and that [t u] reaches no more than [u t], is not. *)
+    [t] keeps [u], and that [t u] reaches no more than [u t], is not asked for. *)
 Record relations (M : system) := {
   may_enable : label M -> transition M -> Prop;
   may_disable : label M -> transition M -> Prop;

@@ -6,9 +6,9 @@
     visibility: condition G" in `docs/soundness.md`). A goal is a conjunction of labels, or a step with
     a bad outcome (it fails, or violates an assertion). Of several goals, each one is kept.
 
-    Why it matters: a `holds` for invariants and assertions rests on this. The second part needs more of
-    accordance than `relations.rs` says where two transitions both have several outcomes ([meets_law]);
-    without it the theorem is wrong, see [Outcomes]. *)
+    Why it matters: a `holds` for invariants and assertions rests on this. The second part follows any kept step,
+    whatever its outcome, so it needs, besides accordance, that outcomes meet again ([meets_law], `do_not_meet` in
+    `relations.rs`); without that the theorem is wrong, see [Outcomes]. *)
 
 From Coq Require Import List Bool Lia Wf_nat.
 From Stubborn Require Import Deadlocks Closed.
@@ -173,11 +173,13 @@ Qed.
 
 Hypothesis chosen_strong : forall s, reachable s -> strong M R (chosen s) s.
 
-(** Not in `relations.rs`: any outcome of [t] and any of [u] meet again. This is accordance in definition 8
-    of Laarman et al. (2014). *)
+(** Any outcome of [t] and any of [u] meet again: what is not in `do_not_meet`, and follows from accordance where one
+    of the two has one outcome. This is accordance in definition 8 of Laarman et al. (2014). *)
 Definition meets (t u : transition) (s : state) : Prop :=
   forall x s1, step t s x -> step u s s1 -> exists y, step u x y /\ step t s1 y.
 
+(** Where the search may follow any kept step, rows of do-not-accord have those that may not meet, too
+    (`Tables::new`). *)
 Hypothesis meets_law : forall s t u, reachable s -> ~ do_not_accord R t u -> meets t u s.
 
 (** Lemma B for *every* outcome of the key. *)
@@ -257,7 +259,7 @@ End Proviso.
 (** ** The same with a cycle proviso *)
 
 (** If no cycle consists of states where something is left out, some outcome of the key is enough: weak
-    sets are right then, and so is the law of `relations.rs`. *)
+    sets are right then, and accordance alone. *)
 Section Cycles.
 
 Hypothesis full_dec : forall s, {full s} + {~ full s}.
@@ -339,9 +341,9 @@ Proof.
     apply (outcome_law _ y u t Hrend Hn (bad_is_offered u _ Hrend Hend) Hy), Hend.
 Qed.
 
-(** ** When the law of `relations.rs` is enough *)
+(** ** When accordance is enough *)
 
-(** What `relations.rs` says: where both are enabled, neither disables the other, and both orders have the
+(** Accordance, as `relations.rs` has it: where both are enabled, neither disables the other, and both orders have the
     same ends. *)
 Definition accord (t u : transition) (s : state) : Prop :=
   keeps u t s /\ keeps t u s /\ moves_left t u s /\ moves_left u t s.

@@ -10,7 +10,7 @@
     ([Goals.one_side_meets], [Outcomes.OneSide]). *)
 
 From Coq Require Import List Bool Arith.
-From Stubborn Require Import Deadlocks Closed Tables.
+From Stubborn Require Import Deadlocks Closed Goals Tables.
 Import ListNotations.
 
 (** ** One-sided dependence *)
@@ -66,6 +66,48 @@ Definition one_sided : relations M := {|
   never_together_law := never_together_law M R;
   accord_law := one_sided_law;
   left_law := left_law M R |}.
+
+(** *** Where the search may follow any step *)
+
+(** Members with several outcomes depend, too, on those with whose outcomes they need not meet again (`must_meet`,
+    `one_side_is_enough`). Rows of do-not-accord have those that may not meet in any case, then. *)
+Section Meeting.
+
+Variables (deterministic : transition -> bool) (apart_row : transition -> list transition).
+Hypothesis one_outcome_law : forall t s, deterministic t = true -> reachable s -> one_outcome M t s.
+Hypothesis apart_law : forall t u s, ~ In u (apart_row t) -> reachable s -> meets M t u s.
+Hypothesis accord_rows_meet : forall t u s, ~ In u (accord_row tb t) -> reachable s -> meets M t u s.
+
+Definition one_side_is_enough (t u : transition) : bool :=
+  guards_tell t && (deterministic t || negb (mem tb u (apart_row t))).
+
+Definition strong_row_that_meets (t : transition) : list transition :=
+  filter (fun u => negb (one_side_is_enough t u) || mem tb u (left_row tb t)
+    || existsb (fun g => mem tb u (disable_row tb g)) (guards tb t)) (accord_row tb t).
+
+Lemma strong_row_is_part : forall t u, In u (strong_row t) -> In u (strong_row_that_meets t).
+Proof.
+  intros t u H. apply filter_In in H; destruct H as [Hin H]. apply filter_In; split; auto.
+  unfold one_side_is_enough. destruct (guards_tell t); simpl in *; auto.
+  destruct (deterministic t || negb (mem tb u (apart_row t))); simpl; auto.
+Qed.
+
+(** [Goals.meets_law], of local sets. *)
+Theorem members_meet : forall s t u, reachable s -> ~ In u (strong_row_that_meets t) -> enabled t s -> enabled u s ->
+  meets M t u s.
+Proof.
+  intros s t u Hr Hn Ht Hu.
+  destruct (one_sided_law s t u Hr (fun H => Hn (strong_row_is_part t u H)) Ht Hu) as [Hk Hl].
+  destruct (in_dec (same tb) u (accord_row tb t)) as [Ha | Ha]; [| auto].
+  destruct (one_side_is_enough t u) eqn:E.
+  - unfold one_side_is_enough in E. apply andb_prop in E; destruct E as [_ E].
+    apply orb_prop in E; destruct E as [E | E].
+    + now apply one_side_meets; [| | apply one_outcome_law].
+    + apply apart_law; auto. now apply negb_true_iff, mem_false in E.
+  - destruct Hn. apply filter_In; split; auto. now rewrite E.
+Qed.
+
+End Meeting.
 
 (** ** Out of reach *)
 

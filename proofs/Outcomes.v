@@ -1,20 +1,21 @@
 (** Three counterexamples for transitions with several outcomes, checked by computation: what "accord"
     must mean for them.
 
-    1. The law of `stubborn-system/src/relations.rs` (neither disables the other, both orders have the same
-       ends; so in `accord` of `stubborn-reduce/src/testing/exact.rs` and `validate/claims.rs`, and `commute`
-       of `stubborn-protocol/src/relations.rs`) is enough for D1 and D2 ([Closed]), but not for goals with
-       a safety proviso: a closed strong set with condition G, no visible member, and a state where nothing
-       is left out always within reach loses a goal. "Goals without visibility: condition G" in
-       `docs/soundness.md` is wrong there: it follows any kept step, and lemma B is about some outcome.
+    1. That neither disables the other, and both orders have the same ends, is enough for D1 and D2 ([Closed]), but
+       not for goals with a safety proviso: a closed strong set with condition G, no visible member, and a state
+       where nothing is left out always within reach loses a goal ([Ends]). A safety proviso may follow any
+       outcome of any kept step, and lemma B is about some outcome.
     2. With one side of accordance, as `lpor` takes it (`strong_row` in `stubborn-reduce/src/local.rs`), the
-       same happens if only the kept step has several outcomes: one of them may disable the other.
+       same happens if only the kept step has several outcomes: one of them may disable the other ([OneSide]).
     3. The other way round, "any two outcomes meet again" (definition 8 of Laarman et al., 2014, which is
-       about one outcome each) loses deadlocks.
+       about one outcome each) loses deadlocks ([Meeting]).
 
     Right is both, see [Goals.meets_law]. The first alone is enough where one of the two has one outcome
     ([Goals.accord_meets]), the second where the member has ([Goals.one_side_meets]), and either under a
-    cycle proviso ([Goals.cycle_proviso_keeps_the_goal]) and for sets driven by the goal. *)
+    cycle proviso ([Goals.cycle_proviso_keeps_the_goal], [Temporal]) and for sets driven by the goal.
+
+    Why it matters: these systems are why relations say `do_not_meet` besides `do_not_accord`. Version 0.2.0 did not,
+    and lost violations. *)
 
 From Coq Require Import List Bool.
 From Stubborn Require Import Deadlocks Closed Goals.
@@ -144,7 +145,7 @@ Proof.
   intros Hg. specialize (Hg at_goal (or_introl eq_refl)). now destruct s.
 Qed.
 
-(** All hypotheses of [Goals.proviso_keeps_the_goal] but [meets_law], and D1 and D2 besides. *)
+(** All hypotheses of [Goals.proviso_keeps_the_goal] but [Goals.meets_law], and D1 and D2 besides. *)
 Theorem a_safety_proviso_asks_for_more :
   (forall s, enabled M t s -> enabled M u s -> accord M t u s) /\
   (forall s, closed M R (chosen s) s /\ strong M R (chosen s) s /\ G1 M R (chosen s) s [at_goal] /\

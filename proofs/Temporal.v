@@ -365,13 +365,17 @@ Qed.
 
 Variable chosen : node -> transition -> Prop.
 Hypothesis chosen_dec : forall n t, {chosen n t} + {~ chosen n t}.
-Hypothesis chosen_closed : forall s q, reachable s -> closed M R (chosen (s, q)) s.
+
+(** Nodes that are reduced in the classic way. Others have sets for the automaton's state ([Steering]). *)
+Variable plain : node -> Prop.
+Hypothesis plain_dec : forall n, {plain n} + {~ plain n}.
+Hypothesis chosen_closed : forall s q, plain (s, q) -> reachable s -> closed M R (chosen (s, q)) s.
 
 (** V: an enabled visible member brings all visible ones. *)
-Hypothesis V : forall s q t, reachable s -> chosen (s, q) t -> enabled t s -> visible q t ->
+Hypothesis V : forall s q t, plain (s, q) -> reachable s -> chosen (s, q) t -> enabled t s -> visible q t ->
   forall u, visible q u -> chosen (s, q) u.
 (** D2 with I: there is a key, an invisible one if something invisible is enabled. *)
-Hypothesis I_ : forall s q, reachable s -> ~ deadlock s ->
+Hypothesis I_ : forall s q, plain (s, q) -> reachable s -> ~ deadlock s ->
   exists k, is_key M R (chosen (s, q)) s k /\ ((exists u, enabled u s /\ ~ visible q u) -> ~ visible q k).
 
 (** Kept steps; a deadlock goes on being read. *)
@@ -384,9 +388,7 @@ Definition expanded (n : node) : Prop := forall t, enabled t (fst n) -> chosen n
     consists of nodes where it is possible and left out. (In nodes that are not visited let everything be chosen.) A
     cycle proviso asks for more, [cycle_provisos_ignore_nothing]. *)
 Definition ignores (t : transition) (n1 n : node) : Prop :=
-  enabled t (fst n) /\ ~ chosen n t /\ exists a F, kept n a /\ pstep n a F n1.
-
-Hypothesis no_cycle_ignores : forall t, well_founded (ignores t).
+  plain n /\ enabled t (fst n) /\ ~ chosen n t /\ exists a F, kept n a /\ pstep n a F n1.
 
 (** A live path from a node comes to a member of a set. *)
 Definition hitting (T : transition -> Prop) (n : node) : Prop :=
@@ -401,12 +403,19 @@ Variables (T : transition -> Prop) (k : transition).
 Hypothesis T_dec : forall t, {T t} + {~ T t}.
 Hypothesis key_row : forall u, do_not_accord R k u -> T u.
 
+(** Nodes where the key changes nothing for the automaton, as far as a live path goes. *)
+Variable spared : node -> Prop.
+Hypothesis spared_on : forall n a F n1, spared n -> pstep n a F n1 -> alive n1 ->
+  (forall t, a = Some t -> ~ T t) -> spared n1.
+Hypothesis spared_reads : forall s q t F n1 y, reachable s -> spared (s, q) -> pstep (s, q) (Some t) F n1 ->
+  alive n1 -> step k s y -> exists G, moves q (shown y) G (snd n1) /\ forall i, has F i -> has G i.
+
 Lemma avoids_key_row : forall l, avoids T l -> avoids (do_not_accord R k) l.
 Proof. intros l; apply Forall_impl; intros e He Hd; exact (He (key_row _ Hd)). Qed.
 
 (** Nodes from which no member comes. *)
 Definition quiet (n : node) : Prop :=
-  reachable (fst n) /\ enabled k (fst n) /\ ~ visible (snd n) k /\ alive n /\ ~ hitting T n.
+  reachable (fst n) /\ enabled k (fst n) /\ spared n /\ alive n /\ ~ hitting T n.
 
 (** Going round: a path with all marks of a list. *)
 Definition goes (is : list mark) (n n1 : node) : Prop :=
@@ -426,7 +435,7 @@ Proof.
   - assert (Hacc : ~ do_not_accord R k t) by (intros Hd'; exact (Ht (key_row t Hd'))).
     assert (Het : enabled t s) by (exists s1; exact Hd).
     destruct (accord_law M R s k t Hr Hacc He Het) as [Hk _]. now apply Hk.
-  - intros Hv'; apply Hv; eauto using visible_ahead.
+  - apply spared_on with (s, q) (Some t) F; auto; [split; auto |]. intros u E; injection E as <-; exact Ht.
   - intros [l [fs [p [u [G [n2 [H1 [H2 [H3 [H4 [H5 [H6 H7]]]]]]]]]]]]. simpl in *.
     apply Hno. exists ((t, s1) :: l), (F :: fs), p, u, G, n2; simpl; repeat split; auto.
     + econstructor; eauto.
@@ -500,18 +509,39 @@ Proof.
   eapply goes_trans; eauto.
 Qed.
 
+Lemma spared_along : forall l q s fs p x m, reachable s -> path s l -> avoids T l -> spared (s, q) ->
+  alive (end_of s l, p) -> step k s x -> ladder M k x l m -> reads q s l fs p ->
+  exists gs, reads q x m gs p /\ forall i j F, nth_error fs j = Some F -> has F i ->
+    exists G, nth_error gs j = Some G /\ has G i.
+Proof.
+  induction l as [| [t s1] l IH]; intros q s fs p x [| [v x1] m] Hr Hp Ha Hsp Hal Hx Hl Hrd;
+    simpl in Hl; try tauto; inversion Hrd; subst.
+  { exists []; split; [constructor | intros i [| j] F Hj; discriminate]. }
+  destruct Hp as [Hs Hp]. destruct Hl as [-> [Hux [Hx1 Hl]]]. inversion_clear Ha as [| ? ? Ht Ha'].
+  assert (Hal1 : alive (s1, r)) by eauto using alive_along.
+  assert (Hstep : pstep (s, q) (Some v) F (s1, r)) by (split; auto).
+  assert (Hsp1 : spared (s1, r)).
+  { apply spared_on with (s, q) (Some v) F; auto. intros u E; injection E as <-; exact Ht. }
+  destruct (IH r s1 fs0 p x1 m) as [gs [Hg Hgs]]; eauto using reachable_step.
+  destruct (spared_reads s q v F (s1, r) x Hr Hsp Hstep Hal1 Hx) as [G [HG HFG]].
+  exists (G :: gs). split; [econstructor; eauto |]. intros i [| j] H Hj Hi; simpl in *.
+  - injection Hj as <-. exists G; auto.
+  - eauto.
+Qed.
+
 (** Back along a path, from an outcome of the key at its end to one at its beginning. *)
-Lemma key_back : forall n n1 is y, quiet n -> goes is n n1 -> step k (fst n1) y ->
+Lemma key_back : forall n n1 is y, quiet n -> goes is n n1 -> alive n1 -> step k (fst n1) y ->
   exists x, step k (fst n) x /\ goes is (x, snd n) (y, snd n1).
 Proof.
-  intros [s q] [s1 r] is y [Hr [He [Hv _]]] [l [fs [H1 [H2 [H3 [H4 [H5 H6]]]]]]] Hy; simpl in *.
+  intros [s q] [s1 r] is y [Hr [He [Hv _]]] [l [fs [H1 [H2 [H3 [H4 [H5 H6]]]]]]] Hal Hy; simpl in *.
   rewrite <- H3 in Hy.
   destruct (accords_to_front M R k l s y Hr H1 He (avoids_key_row l H4) Hy) as [x [m [Hx [Hl E]]]].
   exists x; split; auto. destruct (ladder_path M _ _ _ _ Hl) as [Hpm Em].
-  destruct (ladder_reads k l q s fs r x m Hr H1 Hv Hx Hl H2) as [Hrd _].
-  exists m, fs; simpl; repeat split; auto.
+  destruct (spared_along l q s fs r x m) as [gs [Hrd Hgs]]; auto; [now rewrite H3 |].
+  exists m, gs; simpl; repeat split; auto.
   - apply avoids_outside. rewrite Em. now apply avoids_outside.
   - intros ->. destruct l; [now destruct H5 | discriminate].
+  - intros i Hi. destruct (H6 i Hi) as [j [F [Hj HF]]]. destruct (Hgs (Some i) j F Hj HF) as [G [HG1 HG2]]. eauto.
 Qed.
 
 Theorem a_key_keeps_a_live_node : forall s q, quiet (s, q) -> exists y, step k s y /\ alive (y, q).
@@ -525,7 +555,7 @@ Proof.
   set (back := fun y x : state => goes mark_list (x, p) (y, p)).
   destruct (proj1 (proj2 Hc)) as [y0 Hy0]; simpl in Hy0.
   assert (Htotal : forall y, step k c y -> exists x, step k c x /\ back y x).
-  { intros y Hy. destruct (key_back (c, p) (c, p) mark_list y Hc H2 Hy) as [x Hx]. exists x; exact Hx. }
+  { intros y Hy. destruct (key_back (c, p) (c, p) mark_list y Hc H2 (proj1 (proj2 (proj2 (proj2 Hc)))) Hy) as [x Hx]. exists x; exact Hx. }
   destruct (cycle_somewhere state (map fst node_list) same_state back (step k c)
     (fun y _ => in_map fst node_list (y, p) (finitely_many_nodes (y, p))) Htotal y0 Hy0)
     as [y [Hy [_ Hcyc]]].
@@ -541,7 +571,7 @@ Proof.
     - apply A6, finitely_many_marks.
     - destruct l as [| e l]; [now destruct A5 |]. inversion A2; subst.
       exists 0, F; split; [reflexivity | exact I]. }
-  destruct (key_back (s, q) (c, p) mark_list y Hq H1 Hy) as [x [Hx [l [fs [A1 [A2 [A3 _]]]]]]].
+  destruct (key_back (s, q) (c, p) mark_list y Hq H1 (proj1 (proj2 (proj2 (proj2 Hc)))) Hy) as [x [Hx [l [fs [A1 [A2 [A3 _]]]]]]].
   exists x; split; [exact Hx |]. simpl in *. apply alive_along with l fs p; auto. now rewrite A3.
 Qed.
 
@@ -564,7 +594,7 @@ Qed.
 Definition goes_on (i : option mark) (n : node) (d : nat) (t1 : transition) : Prop :=
   exists a F n1, kept n a /\ pstep n a F n1 /\ alive n1 /\
     (has F i \/ (exists d1, d1 < d /\ dist i n1 d1) \/
-     (enabled t1 (fst n) /\ ~ chosen n t1 /\ dist_by i (Some t1) n1 d)).
+     (plain n /\ enabled t1 (fst n) /\ ~ chosen n t1 /\ dist_by i (Some t1) n1 d)).
 
 (** Two edges on the letter of a state become one. *)
 Lemma merge : forall s p F r, moves p (shown s) F r -> alive (s, r) ->
@@ -585,7 +615,7 @@ Qed.
 
 (** An invisible kept step [t] to [x] beside the way [l], which goes on from [x] along [m]: the first letter
     is read twice. *)
-Lemma read_twice : forall i s q t x t1 s1 l m fs p d, reachable s ->
+Lemma read_twice : forall i s q t x t1 s1 l m fs p d, plain (s, q) -> reachable s ->
   path s ((t1, s1) :: l) -> reads q s ((t1, s1) :: l) fs p -> ~ visible q t -> step t s x ->
   ladder M t x ((t1, s1) :: l) m -> chosen (s, q) t -> ~ chosen (s, q) t1 ->
   alive (end_of x m, p) ->
@@ -593,7 +623,7 @@ Lemma read_twice : forall i s q t x t1 s1 l m fs p d, reachable s ->
   (exists e, dist i (end_of x m, p) e /\ S (length l) + e <= d) ->
   goes_on i (s, q) d t1.
 Proof.
-  intros i s q t x t1 s1 l m fs p d Hr [Hs Hp] Hrd Hv Hx Hl Ht Ht1 Hal Hmark.
+  intros i s q t x t1 s1 l m fs p d Hplain Hr [Hs Hp] Hrd Hv Hx Hl Ht Ht1 Hal Hmark.
   inversion Hrd as [| ? ? ? ? ? F0 r0 fs0 ? Hm0 Hrd0]; subst.
   destruct m as [| [v x1] m]; [destruct Hl |]. destruct Hl as [<- [Htx [Hx1 Hl]]].
   assert (Hpath := ladder_path M _ _ _ _ Hl). destruct Hpath as [Hpm Em].
@@ -617,11 +647,11 @@ Proof.
     + eapply alive_back; eauto.
     + right. destruct Hrest as [Hi | [e [Hle He]]].
       * destruct (Nat.eq_dec d 1) as [-> | Hne].
-        -- right. split; [exact Het | split; [exact Ht1 |]].
+        -- right. split; [exact Hplain | split; [exact Het | split; [exact Ht1 |]]].
            exists F0, (x1, r0). split; [exact Hstep | split; [exact Hal1 | now left]].
         -- left. exists 1; split; [lia |]. apply at_once with (Some t1) F0 (x1, r0); auto. exact I.
       * destruct (Nat.eq_dec d (S e)) as [-> | Hne].
-        -- right. split; [exact Het | split; [exact Ht1 |]]. exists F0, (x1, r0). split; [exact Hstep | split; [exact Hal1 |]].
+        -- right. split; [exact Hplain | split; [exact Het | split; [exact Ht1 |]]]. exists F0, (x1, r0). split; [exact Hstep | split; [exact Hal1 |]].
            right; exists e; auto.
         -- left. exists (S e); split; [lia |]. apply later with (Some t1) F0 (x1, r0); auto. exact I.
   - assert (Hloop : pstep (x, r0) (Some t1) G (x1, r0)).
@@ -631,20 +661,20 @@ Proof.
     + eapply alive_back; eauto.
     + destruct Hrest as [Hi | [e [Hle He]]]; [now left | right].
       destruct (Nat.eq_dec d (S e)) as [-> | Hne].
-      * right. split; [exact Het | split; [exact Ht1 |]]. exists G, (x1, r0). split; [exact Hloop | split; [exact Hal1 |]].
+      * right. split; [exact Hplain | split; [exact Het | split; [exact Ht1 |]]]. exists G, (x1, r0). split; [exact Hloop | split; [exact Hal1 |]].
         right; exists e; auto.
       * left. exists (S e); split; [lia |]. apply later with (Some t1) G (x1, r0); auto. exact I.
 Qed.
 
 (** The first member comes on the way. *)
-Lemma member_goes_first : forall i s q l fs p t F s' r d, reachable s ->
+Lemma member_goes_first : forall i s q l fs p t F s' r d, plain (s, q) -> reachable s ->
   path s l -> reads q s l fs p -> avoids (chosen (s, q)) l -> chosen (s, q) t ->
   step t (end_of s l) s' -> moves p (shown (end_of s l)) F r -> alive (s', r) ->
   (exists j G, nth_error (fs ++ [F]) j = Some G /\ has G i /\ S j <= d) \/
   (exists e, dist i (s', r) e /\ S (length l) + e <= d) ->
   forall t1, (match l with [] => t | (u, _) :: _ => u end) = t1 -> goes_on i (s, q) d t1.
 Proof.
-  intros i s q l fs p t F s' r d Hr Hp Hrd Ha Ht Hs Hm Hal Hmark t0 E0.
+  intros i s q l fs p t F s' r d Hplain Hr Hp Hrd Ha Ht Hs Hm Hal Hmark t0 E0.
   assert (Hlenfs := reads_length _ _ _ _ _ Hrd).
   destruct l as [| [t1 s1] l].
   - (* At once. *)
@@ -654,7 +684,7 @@ Proof.
     + injection Hj as <-. left; exact HG.
     + destruct j; discriminate.
     + right; left; exists e; split; [lia | exact He].
-  - subst t0. destruct (lemma_A M R (chosen (s, q)) s t _ s' Hr (chosen_closed s q Hr) Ht Hp Ha Hs)
+  - subst t0. destruct (lemma_A M R (chosen (s, q)) s t _ s' Hr (chosen_closed s q Hplain Hr) Ht Hp Ha Hs)
       as [x [m [Hx [Hl E]]]].
     assert (Ht1 : ~ chosen (s, q) t1) by (inversion Ha; auto).
     destruct (visible_dec q t) as [Hv | Hv].
@@ -786,17 +816,17 @@ Proof.
   eapply visible_ahead; eauto.
 Qed.
 
-(** Lemma C's premise, of every node: decisions about what can be reached are not taken here, so [~ ~]. *)
-Theorem some_kept_step_goes_on : forall i s q d t1, reachable s -> alive (s, q) ->
+(** Lemma D's premise, of every node: decisions about what can be reached are not taken here, so [~ ~]. *)
+Theorem some_kept_step_goes_on : forall i s q d t1, plain (s, q) -> reachable s -> alive (s, q) ->
   dist_by i (Some t1) (s, q) d -> ~ ~ goes_on i (s, q) d t1.
 Proof.
-  intros i s q d t1 Hr Hal [F1 [[s1 r1] [[Hs1 Hm1] [Hal1 Hd]]]] Hno; simpl in *.
+  intros i s q d t1 Hplain Hr Hal [F1 [[s1 r1] [[Hs1 Hm1] [Hal1 Hd]]]] Hno; simpl in *.
   assert (Het1 : enabled t1 s) by now exists s1.
   assert (Hlive : ~ deadlock s) by (intros Hdead; exact (Hdead t1 Het1)).
   destruct (chosen_dec (s, q) t1) as [Ht1 | Ht1].
   { apply Hno. exists (Some t1), F1, (s1, r1). split; [exact Ht1 | split; [split; auto | split; [exact Hal1 |]]].
     destruct Hd as [[-> Hi] | [e [-> He]]]; [now left | right; left; exists e; auto]. }
-  destruct (I_ s q Hr Hlive) as [k [Hkey Hinv]].
+  destruct (I_ s q Hplain Hr Hlive) as [k [Hkey Hinv]].
   (* The first step is beside the set; what comes then? *)
   assert (Hways :
     (exists l fs p t F s' r, path s ((t1, s1) :: l) /\ reads q s ((t1, s1) :: l) fs p /\
@@ -846,8 +876,16 @@ Proof.
     + destruct Hkey as [Hk [Hke Hrow]].
       assert (Hkv : ~ visible q k).
       { destruct (visible_dec q t1) as [Hv1 | Hv1]; [| apply Hinv; now exists t1].
-        intros Hv. exact (Ht1 (V s q k Hr Hk Hke Hv t1 Hv1)). }
-      assert (Hq : quiet (chosen (s, q)) k (end_of s ((t1, s1) :: l), p)).
+        intros Hv. exact (Ht1 (V s q k Hplain Hr Hk Hke Hv t1 Hv1)). }
+      set (spared := fun n : node => ~ visible (snd n) k).
+      assert (Hon : forall n a F n1, spared n -> pstep n a F n1 -> alive n1 ->
+        (forall t, a = Some t -> ~ chosen (s, q) t) -> spared n1).
+      { intros n a F n1 Hn [_ Hm] _ _ Hv. apply Hn; eauto using visible_ahead. }
+      assert (Hreads : forall x p t F n1 y, reachable x -> spared (x, p) -> pstep (x, p) (Some t) F n1 ->
+        alive n1 -> step k x y -> exists G, moves p (shown y) G (snd n1) /\ forall i, has F i -> has G i).
+      { intros x p0 t F n1 y Hrx Hn [_ Hm] _ Hy. exists F; split; auto. apply alike_moves with (shown x); auto.
+        now apply (invisible_law p0 k). }
+      assert (Hq : quiet (chosen (s, q)) k spared (end_of s ((t1, s1) :: l), p)).
       { repeat split; simpl fst; simpl snd.
         - apply (reachable_path M ((t1, s1) :: l) s Hr H1).
         - apply (stays_enabled M R k ((t1, s1) :: l) s Hr H1 Hke).
@@ -855,7 +893,7 @@ Proof.
         - intros Hv; apply Hkv; eapply visible_along; eauto.
         - exact H5.
         - exact Hh. }
-      destruct (a_key_keeps_a_live_node (chosen (s, q)) k Hrow _ _ Hq) as [y [Hy Hyal]].
+      destruct (a_key_keeps_a_live_node (chosen (s, q)) k Hrow spared Hon Hreads _ _ Hq) as [y [Hy Hyal]].
       destruct (accords_to_front M R k ((t1, s1) :: l) s y Hr H1 Hke
         (avoids_key_row (chosen (s, q)) k Hrow _ H3) Hy) as [x [m [Hx [Hl E]]]].
       apply Hno. eapply read_twice; eauto.
@@ -866,6 +904,13 @@ Proof.
 Qed.
 
 (** ** No accepted run is lost *)
+
+Section LemmaD.
+
+(** Lemma D: from each node some kept step goes on. *)
+Hypothesis progress : forall i s q d t1, reachable s -> alive (s, q) -> dist_by i (Some t1) (s, q) d ->
+  ~ ~ goes_on i (s, q) d t1.
+Hypothesis no_cycle_ignores : forall t, well_founded (ignores t).
 
 Definition met (n : node) : Prop := reachable (fst n) /\ alive n.
 
@@ -879,13 +924,13 @@ Proof.
     refine (well_founded_ind (no_cycle_ignores t) (fun n => reachable (fst n) -> alive n ->
       dist_by i (Some t) n d -> ~ ~ exists e, finds kept met i n e) _).
     intros [s q] IHn. intros Hr Hal Hby Hno; simpl in Hr.
-    apply (some_kept_step_goes_on i s q d t Hr Hal Hby).
+    apply (progress i s q d t Hr Hal Hby).
     intros [a [F [[s1 r] [Hk [Hs [Hal1 Hmark]]]]]].
     assert (Hr1 : reachable s1).
     { destruct Hs as [Hd _]; simpl in Hd. destruct a as [u |]; [eauto using reachable_step |].
       destruct Hd as [_ ->]; exact Hr. }
     assert (Hmet : met (s1, r)) by (split; auto).
-    destruct Hmark as [Hi | [[d1 [Hlt Hd1]] | [Het [Hout Hd1]]]].
+    destruct Hmark as [Hi | [[d1 [Hlt Hd1]] | [Hplain [Het [Hout Hd1]]]]].
     + apply Hno. exists 1. eapply at_once; eauto.
     + apply (IH d1 Hlt (s1, r)); auto. intros [e He]. apply Hno. exists (S e). eapply later; eauto.
     + apply (IHn (s1, r)); auto.
@@ -901,7 +946,7 @@ Proof.
       apply Hno. exists (S e'). apply later with None F (s1, r); auto. exact I.
 Qed.
 
-Theorem accepted_runs_are_kept : forall n, reachable (fst n) -> live any n -> ~ ~ live kept n.
+Theorem lemma_D : forall n, reachable (fst n) -> live any n -> ~ ~ live kept n.
 Proof.
   intros n Hr Hal Hno.
   assert (Hall : ~ ~ forall m, In m node_list -> met m ->
@@ -920,18 +965,44 @@ Proof.
   destruct i as [i |]; [right; now apply in_map | now left].
 Qed.
 
+End LemmaD.
+
+(** Classic nodes, and others from which the way becomes shorter. *)
+Section Mixed.
+
+Hypothesis others_go_on : forall i s q d, ~ plain (s, q) -> reachable s -> alive (s, q) -> dist i (s, q) d ->
+  ~ ~ exists a F n1, kept (s, q) a /\ pstep (s, q) a F n1 /\ alive n1 /\
+    (has F i \/ exists d1, d1 < d /\ dist i n1 d1).
+Hypothesis no_cycle_ignores : forall t, well_founded (ignores t).
+
+Theorem accepted_runs_are_kept : forall n, reachable (fst n) -> live any n -> ~ ~ live kept n.
+Proof.
+  apply lemma_D; [| exact no_cycle_ignores]. intros i s q d t1 Hr Hal Hby Hno.
+  destruct (plain_dec (s, q)) as [Hp | Hp].
+  - exact (some_kept_step_goes_on i s q d t1 Hp Hr Hal Hby Hno).
+  - assert (Hd : dist i (s, q) d).
+    { destruct Hby as [F [n1 [Hs [Hal1 [[-> Hi] | [e [-> He]]]]]]].
+      - eapply at_once; eauto. exact I.
+      - eapply later; eauto. exact I. }
+    apply (others_go_on i s q d Hp Hr Hal Hd). intros [a [F [n1 [Hk [Hs [Hal1 Hm]]]]]].
+    apply Hno. exists a, F, n1. repeat (split; [assumption |]). destruct Hm as [Hi | [d1 [Hlt Hd1]]]; [now left |].
+    right; left; exists d1; auto.
+Qed.
+
 (** What a `holds` says: no accepted run in the reduced product, so none at all. *)
 Corollary holds_is_right : forall n, reachable (fst n) -> ~ live kept n -> ~ live any n.
 Proof. intros n Hr Hno Hal. exact (accepted_runs_are_kept n Hr Hal Hno). Qed.
 
+End Mixed.
+
 End Temporal.
 
 (** Where every cycle has an expanded node, nothing is ignored on any cycle. *)
-Theorem cycle_provisos_ignore_nothing : forall (M : system) letter astate mark shown moves chosen,
-  well_founded (fun n1 n => ~ expanded M astate chosen n /\
+Theorem cycle_provisos_ignore_nothing : forall (M : system) letter astate mark shown moves chosen plain,
+  well_founded (fun n1 n => plain n /\ ~ expanded M astate chosen n /\
     exists a F, kept M astate chosen n a /\ pstep M letter astate mark shown moves n a F n1) ->
-  forall t, well_founded (ignores M letter astate mark shown moves chosen t).
+  forall t, well_founded (ignores M letter astate mark shown moves chosen plain t).
 Proof.
-  intros M letter astate mark shown moves chosen Hwf t n. induction n as [n IH] using (well_founded_ind Hwf).
-  constructor. intros n1 [He [Hno Hstep]]. apply IH. split; auto.
+  intros M letter astate mark shown moves chosen plain Hwf t n. induction n as [n IH] using (well_founded_ind Hwf).
+  constructor. intros n1 [Hp [He [Hno Hstep]]]. apply IH. repeat split; auto.
 Qed.

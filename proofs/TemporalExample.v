@@ -18,11 +18,11 @@ Definition chosen (n : State * Q) (t : Transition) : Prop :=
 Lemma chosen_dec : forall n t, {chosen n t} + {~ chosen n t}.
 Proof. intros [[[] x] q] []; simpl; auto; right; discriminate. Defined.
 
-Lemma nothing_is_ignored : forall t, well_founded (ignores M bool Q unit shown moves chosen t).
+Lemma nothing_is_ignored : forall t, well_founded (ignores M bool Q unit shown moves chosen (fun _ => True) t).
 Proof.
-  intros t. assert (Hset : forall x q, Acc (ignores M bool Q unit shown moves chosen t) ((true, x), q)).
-  { intros x q; constructor; intros n1 [_ [Hno _]]. destruct t; simpl in Hno; now destruct Hno. }
-  intros [[[] x] q]; [apply Hset |]. constructor; intros [[[] y] r] [_ [Hno [u [F [Hk [Hd _]]]]]]; [apply Hset |].
+  intros t. assert (Hset : forall x q, Acc (ignores M bool Q unit shown moves chosen (fun _ => True) t) ((true, x), q)).
+  { intros x q; constructor; intros n1 [_ [_ [Hno _]]]. destruct t; simpl in Hno; now destruct Hno. }
+  intros [[[] x] q]; [apply Hset |]. constructor; intros [[[] y] r] [_ [_ [Hno [u [F [Hk [Hd _]]]]]]]; [apply Hset |].
   destruct u as [[] |]; simpl in *.
   - discriminate.
   - discriminate.
@@ -57,17 +57,18 @@ Proof.
   assert (Hinv : forall (q : Q) (t : Transition) (s s1 : State), @reachable M s -> t <> b -> @step M t s s1 ->
     shown s = shown s1).
   { intros q [] [[] []] [[] []] _ Hb' H; simpl in *; congruence. }
-  assert (Hclosed : forall s q, @reachable M s -> closed M R (chosen (s, q)) s).
-  { intros s q _ t Ht. right; left; split; [apply enabled_always | intros u <-; exact Ht]. }
-  assert (HV : forall s q t, @reachable M s -> chosen (s, q) t -> enabled M t s -> t = b ->
-    forall u, u = b -> chosen (s, q) u) by (intros s q t _ Ht _ -> u ->; exact Ht).
-  assert (HI : forall s q, @reachable M s -> ~ deadlock M s -> exists k, is_key M R (chosen (s, q)) s k /\
+  assert (Hclosed : forall s q, True -> @reachable M s -> closed M R (chosen (s, q)) s).
+  { intros s q _ _ t Ht. right; left; split; [apply enabled_always | intros u <-; exact Ht]. }
+  assert (HV : forall s q t, True -> @reachable M s -> chosen (s, q) t -> enabled M t s -> t = b ->
+    forall u, u = b -> chosen (s, q) u) by (intros s q t _ _ Ht _ -> u ->; exact Ht).
+  assert (HI : forall s q, True -> @reachable M s -> ~ deadlock M s -> exists k, is_key M R (chosen (s, q)) s k /\
     ((exists u, enabled M u s /\ u <> b) -> k <> b)).
-  { intros s q _ _. exists a; split; [| discriminate].
+  { intros s q _ _ _. exists a; split; [| discriminate].
     repeat split; [apply enabled_always | intros u <-; exact I]. }
   exact (accepted_runs_are_kept M R bool Q unit shown moves N1 N2 (fun _ x y => x = y) (fun _ v => eq_refl)
     (fun _ v w H => eq_sym H) (fun _ u v w H1 H2 => eq_trans H1 H2)
     (fun q v w F r E H => eq_ind v (fun w => moves q w F r) H w E)
     (fun _ _ _ _ _ _ _ E => E) _ Hnodes _ Hmarks Hs Hn (fun _ t => t = b) Hvis Hinv
-    (fun _ _ _ _ _ _ H => H) chosen chosen_dec Hclosed HV HI nothing_is_ignored begin I an_accepted_run).
+    (fun _ _ _ _ _ _ H => H) chosen chosen_dec (fun _ => True) (fun _ => left I) Hclosed HV HI
+    (fun _ _ _ _ Hno => False_ind _ (Hno I)) nothing_is_ignored begin I an_accepted_run).
 Qed.
