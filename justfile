@@ -52,3 +52,7 @@ adversary:
 # Lock-free code under loom
 loom:
     .ci/run loom
+
+# Proofs, checked by machine (Coq)
+proofs:
+    .ci/proofs
