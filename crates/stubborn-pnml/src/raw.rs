@@ -254,6 +254,7 @@ impl<'c, 'a> NetReader<'c, 'a> {
             weight: 1,
             inscription: None,
         };
+        self.only_normal(tag.attribute("type")?, tag.span)?;
         while let Some(child) = self.next_child()? {
             match child.name {
                 "inscription" => {
@@ -272,19 +273,10 @@ impl<'c, 'a> NetReader<'c, 'a> {
                     }
                 }
                 "hlinscription" => arc.inscription = self.structure()?,
-                "type" => {
-                    let kind = child.attribute("value")?.unwrap_or(Cow::Borrowed("normal"));
-                    if kind != "normal" {
-                        self.report.add(
-                            Diagnostic::error(
-                                "PNM015",
-                                format!("arcs of type `{}` are not supported", shown(&kind)),
-                                child.span,
-                            )
-                            .help("inhibitor, reset and read arcs have no meaning in a P/T net"),
-                        )?;
-                    }
-                    self.cursor.skip()?;
+                "type" | "arctype" => {
+                    let attribute = child.attribute("value")?;
+                    let kind = attribute.or(self.cursor.label()?);
+                    self.only_normal(kind, child.span)?;
                 }
                 _ => self.cursor.skip()?,
             }
@@ -292,6 +284,18 @@ impl<'c, 'a> NetReader<'c, 'a> {
         limit(self.net.arcs.len(), "arcs", tag.span)?;
         self.net.arcs.push(arc);
         Ok(())
+    }
+
+    /// Refuses arcs of another kind: reading them as ordinary ones would change the net.
+    fn only_normal(&mut self, kind: Option<Cow<'a, str>>, span: Span) -> Step<()> {
+        match kind {
+            Some(kind) if kind != "normal" => self.report.add(Diagnostic::error(
+                "PNM015",
+                format!("arcs of type `{}` are not supported", shown(&kind)),
+                span,
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// The next element directly inside the one that is open, or none at its end.

@@ -111,6 +111,25 @@ fn wrong_nets_say_what_is_wrong() {
     }
 }
 
+/// However an arc says that it is no ordinary one, it is not read as one.
+#[test]
+fn special_arcs_are_refused_in_every_spelling() {
+    for kind in ["inhibitor", "resetArc", "transport", "timed", "read"] {
+        for (attribute, child) in [
+            (format!("type=\"{kind}\""), String::new()),
+            (String::new(), format!("<type value=\"{kind}\"/>")),
+            (String::new(), format!("<type><text>{kind}</text></type>")),
+            (
+                String::new(),
+                format!("<arctype><text>{kind}</text></arctype>"),
+            ),
+        ] {
+            let arc = format!("{PT}<arc source=\"p\" target=\"t\" {attribute}>{child}</arc>");
+            assert_eq!(codes(&ptnet(&arc)), ["PNM015"], "{arc}");
+        }
+    }
+}
+
 #[test]
 fn units_that_make_no_sense_are_ignored_with_a_warning() {
     let units = |units: &str| {
