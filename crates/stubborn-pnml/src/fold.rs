@@ -32,8 +32,7 @@ use std::collections::BinaryHeap;
 use rapidhash::RapidHashMap;
 use stubborn_system::{Budget, Patience};
 
-use crate::model::{Model, SourceNodes};
-use stubborn_net::Names;
+use crate::model::Model;
 use stubborn_net::{NetBuilder, Tokens, Weight};
 use stubborn_net::{PlaceId, TransitionId};
 
@@ -332,18 +331,11 @@ fn fold(model: &Model, class: &[u32]) -> Option<(Model, Vec<PlaceId>)> {
     if places as usize == net.place_count() && transitions as usize == net.transition_count() {
         return None;
     }
-    let names = |from: &Names| {
-        let mut names = Names::new();
-        from.iter().for_each(|name| {
-            names.push(name);
-        });
-        names
-    };
     let folded = Model {
         net: builder.build().ok()?,
         coloured: model.coloured,
-        places: SourceNodes::new(names(model.source_places()), place_starts),
-        transitions: SourceNodes::new(names(model.source_transitions()), transition_starts),
+        places: model.places.with_ranges(place_starts),
+        transitions: model.transitions.with_ranges(transition_starts),
     };
     let places: Option<Vec<PlaceId>> = class.iter().map(|class| target(*class)).collect();
     Some((folded, places?))

@@ -631,8 +631,12 @@ impl<'n, 'a> Engine<'n, 'a> {
         Ok(Model {
             net,
             coloured: true,
-            places: SourceNodes::new(place_names, place_starts),
-            transitions: SourceNodes::new(transition_names, transition_starts),
+            places: SourceNodes::new(place_names, place_starts, self.net.place_labels.clone()),
+            transitions: SourceNodes::new(
+                transition_names,
+                transition_starts,
+                self.net.transition_labels.clone(),
+            ),
         })
     }
 
