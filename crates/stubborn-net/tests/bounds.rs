@@ -6,7 +6,7 @@ mod common;
 
 use std::collections::HashSet;
 
-use common::{corpus, instances, load_instance, random_net};
+use common::{corpus, instances, is_enabled, load_instance, random_net};
 use stubborn_net::{
     Atom, BoundSource, Bounds, CompareOp, Formula, IntExpr, InvariantBudget, Invariants, Linear,
     Net, NetBuilder, PlaceId, Preserve, Reduced, ReductionRules, StateEquation, TransitionId,
@@ -53,8 +53,7 @@ fn markings(net: &Net, limit: usize) -> Option<Vec<Vec<u64>>> {
     while next < all.len() {
         for t in net.transitions() {
             let marking = &all[next];
-            let enough = |p: PlaceId, n: u32| marking[p.index()] >= u64::from(n);
-            if net.pre(t).iter().all(|arc| enough(arc.node, arc.weight)) {
+            if is_enabled(net, t, marking) {
                 let mut target = marking.clone();
                 for (place, change) in net.effects(t) {
                     target[place.index()] = target[place.index()].checked_add_signed(change)?;
@@ -208,8 +207,7 @@ fn statements_move_backwards_over_steps() {
             ]);
             for t in &transitions {
                 let tokens = |place: PlaceId| marking[place.index()];
-                let mut inputs = net.pre(*t).iter();
-                if !inputs.all(|arc| tokens(arc.node) >= arc.weight.into()) {
+                if !is_enabled(&net, *t, marking) {
                     continue;
                 }
                 let mut after = marking.clone();

@@ -34,7 +34,8 @@
 //! * Symmetric nets: dots, cyclic and finite enumerations, integer ranges, products, partitions;
 //!   variables, constants, tuples, successor and predecessor (which wrap around), `all`, sums,
 //!   differences, multiples; comparisons, `and`, `or`, `not`, `imply` in guards.
-//! * Read arcs; reference nodes and other special arcs are errors.
+//! * Read arcs, and inhibitor arcs of places with black tokens; reference nodes and other special arcs
+//!   are errors.
 //! * What is not understood is an error that names it, unless it is in the list of what says
 //!   nothing about behaviour (`skipped`): leaving it out might change the net.
 //!

@@ -14,7 +14,7 @@ use stubborn_system::budget::UNLIMITED;
 use stubborn_system::{Budget, Patience};
 
 use crate::coloured;
-use crate::raw::{self, ArcKind, NetKind, RawArc, RawNet, RawUnits};
+use crate::raw::{self, ArcKind, NetKind, RawNet, RawUnits};
 use crate::report::{Report, gave_up, poll, shown};
 use crate::unfold::UnfoldLimits;
 use crate::xml::{Dropped, Step};
@@ -508,7 +508,7 @@ fn place_transition(
                     builder.input(place, transition, weight);
                     builder.output(transition, place, weight);
                 }
-                ArcKind::Inhibitor => refuse_inhibitor(arc, report)?,
+                ArcKind::Inhibitor => builder.inhibitor(place, transition, weight),
             },
             Some(Ends::Output(transition, place)) => builder.output(transition, place, weight),
             None => {}
@@ -527,12 +527,6 @@ fn place_transition(
             Ok(None)
         }
     }
-}
-
-/// Refuses an inhibitor arc.
-pub(crate) fn refuse_inhibitor(arc: &RawArc<'_>, report: &mut Report) -> Step<()> {
-    let what = "arcs of type `inhibitor` are not supported";
-    report.error("PNM015", what, arc.span)
 }
 
 /// The label, where it says something the id does not.

@@ -186,20 +186,25 @@ impl<'c, 'a> PropertyReader<'c, 'a> {
 }
 
 /// Of some transitions, those that decide whether any of them is enabled: of several with the
-/// same inputs one, and none that needs more than another. A transition of a coloured net has
+/// same conditions one, and none that needs more than another. A transition of a coloured net has
 /// thousands of instances, and many of them differ in their outputs alone.
 fn easiest(net: &Net, mut transitions: Vec<TransitionId>) -> Vec<TransitionId> {
     /// Above so many different inputs, pairs are not compared.
     const MOST_COMPARED: usize = 2_000;
     transitions.sort_unstable();
-    let mut seen: RapidHashSet<&[Arc<PlaceId>]> = RapidHashSet::default();
-    transitions.retain(|t| seen.insert(net.pre(*t)));
+    let mut seen: RapidHashSet<[&[Arc<PlaceId>]; 2]> = RapidHashSet::default();
+    transitions.retain(|t| seen.insert([net.pre(*t), net.inhibitors(*t)]));
     if transitions.len() > MOST_COMPARED {
         return transitions;
     }
     let needs_more = |t: TransitionId, u: TransitionId| {
         let covered = |arc: &Arc<PlaceId>| net.input_weight(arc.node, t) >= arc.weight;
-        t != u && net.pre(u).len() <= net.pre(t).len() && net.pre(u).iter().all(covered)
+        let inhibited =
+            |arc: &Arc<PlaceId>| (1..=arc.weight).contains(&net.inhibitor_weight(arc.node, t));
+        t != u
+            && net.pre(u).len() <= net.pre(t).len()
+            && net.pre(u).iter().all(covered)
+            && net.inhibitors(u).iter().all(inhibited)
     };
     let all = transitions.clone();
     transitions.retain(|t| !all.iter().any(|u| needs_more(*t, *u)));

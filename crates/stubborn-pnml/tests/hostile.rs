@@ -91,7 +91,7 @@ fn wrong_nets_say_what_is_wrong() {
         (ptnet("<referencePlace id=\"r\" ref=\"p\"/>"), &["PNM014"]),
         (
             ptnet(&format!(
-                "{PT}<arc source=\"p\" target=\"t\"><type value=\"inhibitor\"/></arc>"
+                "{PT}<arc source=\"p\" target=\"t\"><type value=\"reset\"/></arc>"
             )),
             &["PNM015"],
         ),
@@ -113,8 +113,20 @@ fn wrong_nets_say_what_is_wrong() {
 
 /// However an arc says that it is no ordinary one, it is not read as one.
 #[test]
-fn special_arcs_are_refused_in_every_spelling() {
-    for kind in ["inhibitor", "resetArc", "transport", "timed"] {
+fn special_arcs_are_none_of_the_ordinary_ones_in_every_spelling() {
+    let kinds = [
+        "resetArc",
+        "transport",
+        "timed",
+        "inhibitor",
+        "Inhibitor Arc",
+        "tapnInhibitor",
+        "read",
+    ];
+    for (kind, refused) in kinds
+        .into_iter()
+        .zip([true, true, true, false, false, false, false])
+    {
         for (attribute, child) in [
             (format!("type=\"{kind}\""), String::new()),
             (String::new(), format!("<type value=\"{kind}\"/>")),
@@ -125,7 +137,23 @@ fn special_arcs_are_refused_in_every_spelling() {
             ),
         ] {
             let arc = format!("{PT}<arc source=\"p\" target=\"t\" {attribute}>{child}</arc>");
-            assert_eq!(codes(&ptnet(&arc)), ["PNM015"], "{arc}");
+            if refused {
+                assert_eq!(codes(&ptnet(&arc)), ["PNM015"], "{arc}");
+                continue;
+            }
+            let (model, messages) = load(&SourceFile::new("n", ptnet(&arc)));
+            assert!(messages.is_empty(), "{arc}");
+            let net = model.unwrap().net;
+            let t = net.transitions().next().unwrap();
+            let arcs = [net.pre(t), net.post(t), net.inhibitors(t)].map(<[_]>::len);
+            assert_eq!(
+                arcs,
+                if kind == "read" { [1, 1, 0] } else { [0, 0, 1] },
+                "{arc}"
+            );
+            let back =
+                ptnet(&arc).replace("source=\"p\" target=\"t\"", "source=\"t\" target=\"p\"");
+            assert_eq!(codes(&back), ["PNM015"], "{back}");
         }
     }
 }

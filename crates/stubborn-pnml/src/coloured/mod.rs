@@ -12,7 +12,7 @@ use stubborn_system::Budget;
 
 use crate::coloured::sorts::{BasicId, Sorts};
 use crate::coloured::terms::{Base, Component, Guard, Summand, Terms};
-use crate::model::{Ends, Labels, Model, NodeTable, check_reads, refuse_inhibitor, resolve_arc};
+use crate::model::{Ends, Labels, Model, NodeTable, check_reads, resolve_arc};
 use crate::raw::{ArcKind, RawNet};
 use crate::report::{Report, shown};
 use crate::unfold::{self, UnfoldLimits};
@@ -52,6 +52,8 @@ pub(crate) struct ColouredTransition {
     pub(crate) guard: Vec<Guard>,
     pub(crate) inputs: Vec<ColouredArc>,
     pub(crate) outputs: Vec<ColouredArc>,
+    /// Places of black tokens of which it needs fewer than the weight.
+    pub(crate) inhibitors: Vec<(usize, u32)>,
     pub(crate) span: Span,
 }
 
@@ -167,6 +169,8 @@ fn typed<'a>(
         let (Ends::Input(place, transition) | Ends::Output(transition, place)) = ends;
         let basic = &places[place.index()].sorts;
         let summands = match arc.inscription {
+            // It moves nothing.
+            _ if arc.kind == ArcKind::Inhibitor => Vec::new(),
             Some(element) => {
                 let Some(summands) = terms.multiset(element, report)? else {
                     continue;
@@ -188,7 +192,8 @@ fn typed<'a>(
         };
         // Tools write the weight 1 beside any inscription.
         let weight = arc.weight.map_or(1, i128::from);
-        if weight != 1 && weight != total(&summands, terms.sorts) {
+        if arc.kind != ArcKind::Inhibitor && weight != 1 && weight != total(&summands, terms.sorts)
+        {
             let what = "two different weights are given here";
             report.error("PNM012", what, arc.span)?;
         }
@@ -204,7 +209,23 @@ fn typed<'a>(
                 draft.inputs.push(coloured.clone());
                 draft.outputs.push(coloured);
             }
-            (ArcKind::Inhibitor, _) => refuse_inhibitor(arc, report)?,
+            (ArcKind::Inhibitor, _) => {
+                match (black(Some(1), basic, terms.sorts), arc.inscription) {
+                    (Some(_), None) => {
+                        draft
+                            .inhibitors
+                            .push((place.index(), arc.weight.unwrap_or(1)));
+                    }
+                    _ => report.add(
+                        Diagnostic::error(
+                            "PNM015",
+                            "inhibitor arcs of places with colours are not supported",
+                            arc.span,
+                        )
+                        .help("whether they count colours or all tokens, tools do not agree on"),
+                    )?,
+                }
+            }
             (_, Ends::Output(..)) => draft.outputs.push(coloured),
         }
     }
@@ -321,6 +342,7 @@ struct Draft {
     guard: Vec<Guard>,
     inputs: Vec<ColouredArc>,
     outputs: Vec<ColouredArc>,
+    inhibitors: Vec<(usize, u32)>,
 }
 
 impl Draft {
@@ -377,6 +399,7 @@ impl Draft {
             guard,
             inputs,
             outputs,
+            inhibitors,
         } = self;
         Ok(ColouredTransition {
             name: name.to_owned(),
@@ -384,6 +407,7 @@ impl Draft {
             guard,
             inputs,
             outputs,
+            inhibitors,
             span,
         })
     }
