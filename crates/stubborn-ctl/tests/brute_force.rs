@@ -13,7 +13,7 @@ use stubborn_net::{
 use stubborn_search::Limits;
 use stubborn_system::{LabelId, Random, Successors, System};
 
-/// A small net: some have deadlocks, some cycles, some are unbounded.
+/// A small net: some have deadlocks, some cycles, some are unbounded, some have inhibitor arcs.
 fn random_net(random: &mut Random) -> NetSystem {
     let mut builder = NetBuilder::new("random");
     let places: Vec<_> = (0..2 + random.below(4))
@@ -26,6 +26,10 @@ fn random_net(random: &mut Random) -> NetSystem {
         .collect();
     for t in 0..1 + random.below(6) {
         let t = builder.transition(&format!("t{t}"));
+        if random.below(6) == 0 {
+            let place = places[random.below(places.len())];
+            builder.inhibitor(place, t, 1 + random.below(2) as u32);
+        }
         for _ in 0..1 + random.below(2) {
             builder.input(places[random.below(places.len())], t, 1);
         }
