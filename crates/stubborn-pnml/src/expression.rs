@@ -236,7 +236,7 @@ impl<'p> Parser<'p> {
             // One colour of a place.
             Err(Which::None) => match net.places().find(|p| net.place_name(*p) == name) {
                 Some(place) => Ok(vec![place]),
-                None => Err(Box::new(Which::None.message("place", name, span))),
+                None => Err(unknown("place", name, span)),
             },
             Err(which) => Err(Box::new(which.message("place", name, span))),
         }
@@ -248,11 +248,18 @@ impl<'p> Parser<'p> {
             Ok(transitions) => Ok(transitions.map(TransitionId).collect()),
             Err(Which::None) => match net.transitions().find(|t| net.transition_name(*t) == name) {
                 Some(transition) => Ok(vec![transition]),
-                None => Err(Box::new(Which::None.message("transition", name, span))),
+                None => Err(unknown("transition", name, span)),
             },
             Err(which) => Err(Box::new(which.message("transition", name, span))),
         }
     }
+}
+
+fn unknown(kind: &str, name: &str, span: Span) -> Box<Diagnostic> {
+    let message = Which::None.message(kind, name, span);
+    Box::new(message.help(format!(
+        "a {kind} is named by its `id` or its `name` in the file; quote unusual names"
+    )))
 }
 
 #[cfg(test)]

@@ -366,7 +366,7 @@ mod tests {
     use crate::model::load;
 
     /// The text of a small coloured net: two sorts, variables, constants, successors, `all`,
-    /// sums, guards.
+    /// sums, guards; in every other one a place of black tokens that inhibits.
     fn random_text(random: &mut Random) -> String {
         let sizes = [2 + random.below(2), 2 + random.below(2)];
         let mut text = String::from(
@@ -434,7 +434,31 @@ mod tests {
             }
             text += "</place>\n";
         }
+        let inhibits = random.below(2) == 0;
+        if inhibits {
+            let tokens = random.below(3);
+            let _ = writeln!(
+                text,
+                "<place id=\"black\"><type><structure><dot/></structure></type>\
+                 <initialMarking><text>{tokens}</text></initialMarking></place>"
+            );
+        }
         for t in 0..1 + random.below(3) {
+            let ends = [
+                format!("source=\"black\" target=\"t{t}\" type=\"inhibitor\""),
+                format!("source=\"black\" target=\"t{t}\""),
+                format!("source=\"t{t}\" target=\"black\""),
+            ];
+            for (number, ends) in ends.iter().enumerate() {
+                if inhibits && random.below(3) == 0 {
+                    let weight = 1 + random.below(2);
+                    let _ = writeln!(
+                        text,
+                        "<arc id=\"b{t}.{number}\" {ends}><inscription><text>{weight}</text>\
+                         </inscription></arc>"
+                    );
+                }
+            }
             let _ = write!(text, "<transition id=\"t{t}\">");
             if random.below(4) == 0 {
                 let sort = random.below(2);
