@@ -53,6 +53,10 @@ impl Model {
     }
 }
 
+/// What a transition needs beside a token: its number in the file, what else it takes, and what
+/// inhibits it.
+type Rest<'n> = (u32, Vec<(PlaceId, Weight)>, &'n [Arc<PlaceId>]);
+
 /// Numbers things as they come.
 struct Interned<K>(RapidHashMap<K, u32>);
 
@@ -91,7 +95,7 @@ fn classes(model: &Model, budget: &Budget) -> Option<Vec<u32>> {
         net.transition_count(),
     );
     // What else a transition takes, for each place that it takes a token from.
-    let mut rests: Interned<(u32, Vec<(PlaceId, Weight)>, &[Arc<PlaceId>])> = Interned::new();
+    let mut rests: Interned<Rest<'_>> = Interned::new();
     let mut takers: Vec<Vec<(u32, TransitionId)>> = vec![Vec::new(); net.place_count()];
     for t in net.transitions() {
         if patience.spent().is_some() {

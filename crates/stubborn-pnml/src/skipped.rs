@@ -29,6 +29,13 @@ const ELEMENTS: &[(&str, &str, Sense)] = &[
     ("", "toolspecific", Nothing),
     ("", "name", Nothing),
     ("", "description", Nothing),
+    // Drawings of the contest's nets.
+    ("", "color", Nothing),
+    ("", "dimension", Nothing),
+    ("", "fill", Nothing),
+    ("", "line", Nothing),
+    ("", "offset", Nothing),
+    ("", "position", Nothing),
     // The text of a term, beside its structure.
     ("condition", "text", Nothing),
     ("declaration", "text", Nothing),
@@ -49,6 +56,7 @@ const ELEMENTS: &[(&str, &str, Sense)] = &[
     ("net", "token", Nothing),
     ("net", "tokenclass", Nothing),
     ("net", "definition", Nothing),
+    ("net", "rateParameter", Nothing),
     ("net", "stategroup", Nothing),
     ("arc", "arcpath", Nothing),
     ("arc", "exported", Nothing),

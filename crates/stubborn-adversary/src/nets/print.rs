@@ -67,7 +67,7 @@ pub fn net(net: &Net, units_of: Option<&Graph<Marking>>) -> String {
         let t = || format!("t{number}");
         // Every other loop is written as a read arc.
         let is_read = |arc: &(usize, u64)| {
-            (arc.0 + number) % 2 == 0 && transition.read_arcs().any(|other| other == arc)
+            (arc.0 + number).is_multiple_of(2) && transition.read_arcs().any(|other| other == arc)
         };
         for (place, weight) in &transition.takes {
             let kind = if is_read(&(*place, *weight)) {
