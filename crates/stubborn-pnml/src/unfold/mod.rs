@@ -9,7 +9,7 @@
 //! binding by input arcs and the "colour fixed point" of Bilgram, Jensen, Pedersen, Srba and
 //! Taankvist, "Methods for Efficient Unfolding of Colored Petri Nets" (2023), fall out of one loop.
 //! Inputs that are no plain tuples (`all`, subtractions) do not restrict the search; a final pass
-//! over the unfolded net removes what they let through, see [`crate::relaxed`].
+//! over the unfolded net removes what they let through, see [`stubborn_net::Relaxed`].
 //!
 //! The result is a net whose places and transitions are ordered by their coloured origin, with
 //! names such as `Idle(3,red)` and `start(x=3,c=red)`. Removed places are empty in every
