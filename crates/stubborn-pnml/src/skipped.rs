@@ -28,6 +28,7 @@ const ELEMENTS: &[(&str, &str, Sense)] = &[
     ("", "graphics", Nothing),
     ("", "toolspecific", Nothing),
     ("", "name", Nothing),
+    ("", "comment", Nothing),
     ("", "description", Nothing),
     // Drawings of the contest's nets.
     ("", "color", Nothing),

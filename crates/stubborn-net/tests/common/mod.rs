@@ -176,8 +176,11 @@ impl StateSpace {
     }
 }
 
-/// A small random net with weights, read loops and, in every other one, inhibitor arcs.
+/// A small random net with weights, read loops and, in every other one, inhibitor arcs; or one of chains.
 pub fn random_net(random: &mut Random) -> stubborn_net::Net {
+    if random.below(3) == 0 {
+        return random_chains(random);
+    }
     let mut builder = stubborn_net::NetBuilder::new("random");
     let places: Vec<_> = (0..2 + random.below(7))
         .map(|i| builder.place(&format!("p{i}"), [0, 0, 1, 1, 2, 3][random.below(6)]))
@@ -200,6 +203,37 @@ pub fn random_net(random: &mut Random) -> stubborn_net::Net {
         for _ in 0..random.below(3) {
             let place = places[random.below(places.len())];
             builder.output(t, place, weight(random));
+        }
+    }
+    builder.build().unwrap()
+}
+
+/// Chains of single steps, which rules merge, with a few arcs between them; most of these inhibit.
+fn random_chains(random: &mut Random) -> stubborn_net::Net {
+    let mut builder = stubborn_net::NetBuilder::new("chains");
+    let mut chains: Vec<Vec<PlaceId>> = Vec::new();
+    for chain in 0..2 + random.below(2) {
+        let places = 0..2 + random.below(3);
+        let place = |at| builder.place(&format!("c{chain}.{at}"), u64::from(at == 0));
+        chains.push(places.map(place).collect());
+    }
+    let all = chains.concat();
+    for chain in &chains {
+        let ring = random.below(4) == 0;
+        for (at, from) in chain.iter().enumerate() {
+            let next = (at + 1) % chain.len();
+            let t = builder.transition(&format!("t{}", from.0));
+            builder.input(*from, t, 1);
+            if next > 0 || ring {
+                builder.output(t, chain[next], 1);
+            }
+            let other = all[random.below(all.len())];
+            match random.below(8) {
+                0..=2 => builder.inhibitor(other, t, 1 + u32::from(random.below(5) == 0)),
+                3 => builder.output(t, other, 1),
+                4 if random.below(2) == 0 => builder.input(other, t, 1),
+                _ => {}
+            }
         }
     }
     builder.build().unwrap()
