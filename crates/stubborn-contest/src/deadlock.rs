@@ -112,9 +112,9 @@ pub(crate) fn find(examiner: &Examiner<'_>, time: Duration) -> Option<(bool, Vec
     search(reduction.as_ref(), Way::depth_first(1, rest)).map(|value| (value, searched))
 }
 
-/// A transition without inputs is always enabled.
+/// A transition that needs nothing is always enabled.
 fn has_source(net: &Net) -> bool {
-    net.transitions().any(|t| net.pre(t).is_empty())
+    net.transitions().any(|t| net.is_always_enabled(t))
 }
 
 fn walks_into_one(system: &NetSystem, time: Duration) -> bool {

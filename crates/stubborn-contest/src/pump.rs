@@ -2,7 +2,7 @@
 //!
 //! If a run leads from a marking to a larger one, it can be run again from there, and again: the
 //! places that have gained get any number of tokens (Karp and Miller, "Parallel program schemata",
-//! 1969). Such runs are looked for along random walks. What is found is certain, since every step
+//! 1969). More tokens must not disable anything, so places that inhibit have as many as before. Such runs are looked for along random walks. What is found is certain, since every step
 //! was taken; that nothing is found says nothing.
 
 use std::time::{Duration, Instant};
@@ -20,7 +20,12 @@ pub(crate) fn unbounded(
     enough: &mut dyn FnMut(&[bool]) -> bool,
 ) -> Vec<bool> {
     let started = Instant::now();
-    let places: Vec<PlaceId> = system.net().places().collect();
+    let net = system.net();
+    let places: Vec<PlaceId> = net.places().collect();
+    let inhibits: Vec<bool> = places
+        .iter()
+        .map(|p| !net.inhibited(*p).is_empty())
+        .collect();
     let mut found = vec![false; places.len()];
     let words = system.layout().words();
     let mut executor = system.executor();
@@ -52,7 +57,8 @@ pub(crate) fn unbounded(
             let now = tokens(&state);
             let mut gained = false;
             for from in [&first, &anchor] {
-                if now.iter().zip(from).all(|(now, from)| now >= from) {
+                let mut pairs = now.iter().zip(from).zip(&inhibits);
+                if pairs.all(|((now, from), inhibits)| now == from || now > from && !inhibits) {
                     for ((now, from), found) in now.iter().zip(from).zip(&mut found) {
                         gained |= now > from && !*found;
                         *found |= now > from;
@@ -100,5 +106,20 @@ mod tests {
         });
         let expected = [a, b, out, stock, used].map(|p| p == out);
         assert_eq!(found, expected);
+    }
+
+    /// What fills a place until that inhibits it.
+    #[test]
+    fn what_inhibits_itself_is_not_pumped() {
+        let mut builder = NetBuilder::new("full");
+        let [p, q] = ["p", "q"].map(|name| builder.place(name, 0));
+        let t = builder.transition("t");
+        builder.output(t, p, 1);
+        builder.inhibitor(p, t, 3);
+        let u = builder.transition("u");
+        builder.output(u, q, 1);
+        let system = NetSystem::new(builder.build().unwrap()).unwrap();
+        let found = unbounded(&system, Duration::from_millis(100), &mut |_| false);
+        assert_eq!(found, [p, q].map(|place| place == q));
     }
 }

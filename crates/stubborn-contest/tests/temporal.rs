@@ -17,8 +17,13 @@ fn random_model(random: &mut Random) -> Model {
     let places: Vec<_> = (0..4 + random.below(5))
         .map(|i| builder.place(&format!("p{i}"), [0, 0, 0, 1, 1, 2][random.below(6)]))
         .collect();
+    let inhibitors = random.below(2) == 0;
     for i in 0..3 + random.below(7) {
         let t = builder.transition(&format!("t{i}"));
+        if inhibitors && random.below(3) == 0 {
+            let place = places[random.below(places.len())];
+            builder.inhibitor(place, t, 1 + random.below(2) as u32);
+        }
         let mut place = || places[random.below(places.len())];
         let (from, to, other) = (place(), place(), place());
         builder.input(from, t, 1);

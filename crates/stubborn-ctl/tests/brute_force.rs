@@ -13,7 +13,7 @@ use stubborn_net::{
 use stubborn_search::Limits;
 use stubborn_system::{LabelId, Random, Successors, System};
 
-/// A small net: some have deadlocks, some cycles, some are unbounded.
+/// A small net: some have deadlocks, some cycles, some are unbounded, some have inhibitor arcs.
 fn random_net(random: &mut Random) -> NetSystem {
     let mut builder = NetBuilder::new("random");
     let places: Vec<_> = (0..2 + random.below(4))
@@ -26,6 +26,10 @@ fn random_net(random: &mut Random) -> NetSystem {
         .collect();
     for t in 0..1 + random.below(6) {
         let t = builder.transition(&format!("t{t}"));
+        if random.below(6) == 0 {
+            let place = places[random.below(places.len())];
+            builder.inhibitor(place, t, 1 + random.below(2) as u32);
+        }
         for _ in 0..1 + random.below(2) {
             builder.input(places[random.below(places.len())], t, 1);
         }
@@ -404,7 +408,7 @@ fn compare(nets: usize, seed: u64) -> (usize, [usize; 2], [usize; 2]) {
 
 #[test]
 fn verdicts_are_those_of_labelling() {
-    let (compared, attempts, verdicts) = compare(400, 0x00c7_15ee_d000_0001);
+    let (compared, attempts, verdicts) = compare(500, 0x00c7_15ee_d000_0001);
     assert!(
         compared > 700 && verdicts.iter().all(|n| *n > 200),
         "{compared} {verdicts:?}"
@@ -419,7 +423,7 @@ fn many_verdicts_are_those_of_labelling() {
     assert!(compared > 20_000, "{compared}");
 }
 
-/// A net with many sequences, so that there is something to merge.
+/// A net with many sequences, so that there is something to merge, and a few inhibitor arcs.
 fn stringy_net(random: &mut Random) -> Net {
     let mut builder = NetBuilder::new("stringy");
     let places: Vec<_> = (0..4 + random.below(6))
@@ -428,6 +432,9 @@ fn stringy_net(random: &mut Random) -> Net {
     for t in 0..3 + random.below(8) {
         let t = builder.transition(&format!("t{t}"));
         let few = |random: &mut Random| 1 + random.below(5) / 4;
+        if random.below(8) == 0 {
+            builder.inhibitor(places[random.below(places.len())], t, 1);
+        }
         for _ in 0..few(random) {
             builder.input(places[random.below(places.len())], t, 1);
         }

@@ -1,7 +1,7 @@
 //! A drawing of a net in the DOT language of Graphviz.
 //!
 //! Places are circles with their tokens, transitions boxes, weights stand at the arcs. A read
-//! loop is drawn as one arc with two heads. Nested units become clusters.
+//! loop is drawn as one arc with two heads, an inhibitor arc ends in a ring. Nested units become clusters.
 
 use std::fmt::{self, Write};
 
@@ -69,6 +69,12 @@ impl Drawing<'_> {
                 writeln!(f, "  t{t} -> p{p} [{}];", weight(gives))?;
             }
         }
+        for arc in self.0.inhibitors(transition) {
+            let (p, t) = (arc.node.0, transition.0);
+            let comma = if arc.weight == 1 { "" } else { ", " };
+            let label = weight(arc.weight);
+            writeln!(f, "  p{p} -> t{t} [arrowhead=odot{comma}{label}];")?;
+        }
         Ok(())
     }
 
@@ -134,6 +140,7 @@ mod tests {
         builder.input(p, t, 1);
         builder.output(t, p, 1);
         builder.output(t, q, 3);
+        builder.inhibitor(q, t, 2);
         let text = dot(&builder.build().unwrap()).to_string();
         for line in [
             "digraph \"a \\\"net\\\"\" {",
@@ -141,6 +148,7 @@ mod tests {
             "  t0 [shape=box, label=\"t\"];",
             "  p0 -> t0 [dir=both];",
             "  t0 -> p1 [label=\"3\"];",
+            "  p1 -> t0 [arrowhead=odot, label=\"2\"];",
         ] {
             assert!(
                 text.lines().any(|l| l == line),

@@ -7,7 +7,7 @@
 use std::fmt;
 
 use crate::ids::{PlaceId, TransitionId};
-use crate::net::{Net, Tokens};
+use crate::net::{Arc, Net, Tokens};
 
 /// A number: the tokens of some places together, and a constant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -131,8 +131,8 @@ impl Formula {
         1 + self.parts().into_iter().map(Self::size).sum::<usize>()
     }
 
-    /// The places that it depends on, in order; the inputs of transitions for those it asks
-    /// to be fireable.
+    /// The places that it depends on, in order; the inputs of transitions, and what inhibits them, for
+    /// those it asks to be fireable.
     pub fn places(&self, net: &Net) -> Vec<PlaceId> {
         let mut places = Vec::new();
         self.collect_places(net, &mut places);
@@ -142,7 +142,10 @@ impl Formula {
     }
 
     fn collect_places(&self, net: &Net, out: &mut Vec<PlaceId>) {
-        let inputs = |t: TransitionId| net.pre(t).iter().map(|arc| arc.node);
+        let inputs = |t: TransitionId| {
+            let all = net.pre(t).iter().chain(net.inhibitors(t));
+            all.map(|arc| arc.node)
+        };
         match self {
             Self::Atom(Atom::Constant(_)) => {}
             Self::Atom(Atom::Compare(_, left, right)) => {
@@ -206,15 +209,7 @@ impl Formula {
                 Self::Atom(Atom::Compare(*op, left, right))
             }
             Self::Atom(Atom::Fireable(transitions)) => {
-                let enabled = |t: &TransitionId| {
-                    let inputs = net.pre(*t).iter().map(|arc| {
-                        let tokens = IntExpr::tokens(vec![arc.node]);
-                        let weight = IntExpr::constant(arc.weight.into());
-                        let enough = Atom::Compare(CompareOp::GreaterOrEqual, tokens, weight);
-                        Self::Atom(enough).after(net, transition)
-                    });
-                    inputs.collect::<Option<Vec<_>>>().map(Self::And)
-                };
+                let enabled = |t: &TransitionId| Self::enabled(net, *t).after(net, transition);
                 Self::Or(transitions.iter().map(enabled).collect::<Option<_>>()?)
             }
             Self::Not(inner) => inner.after(net, transition)?.negated(),
@@ -226,6 +221,26 @@ impl Formula {
             | Self::Finally(_)
             | Self::Until(..) => return None,
         })
+    }
+
+    /// That a transition is enabled, as a statement about tokens.
+    pub fn enabled(net: &Net, transition: TransitionId) -> Self {
+        let compare = |op| {
+            move |arc: &Arc<PlaceId>| {
+                let tokens = IntExpr::tokens(vec![arc.node]);
+                let weight = IntExpr::constant(arc.weight.into());
+                Self::Atom(Atom::Compare(op, tokens, weight))
+            }
+        };
+        let enough = net
+            .pre(transition)
+            .iter()
+            .map(compare(CompareOp::GreaterOrEqual));
+        let few = net
+            .inhibitors(transition)
+            .iter()
+            .map(compare(CompareOp::Less));
+        Self::And(enough.chain(few).collect())
     }
 
     /// The formula as people write it, with the names of a net.
@@ -261,11 +276,7 @@ impl IntExpr {
 impl Atom {
     /// Its truth in a marking.
     pub fn holds(&self, net: &Net, marking: &impl Fn(PlaceId) -> Tokens) -> bool {
-        let enabled = |t: TransitionId| {
-            net.pre(t)
-                .iter()
-                .all(|arc| marking(arc.node) >= Tokens::from(arc.weight))
-        };
+        let enabled = |t: TransitionId| net.is_enabled(t, marking);
         match self {
             Self::Constant(value) => *value,
             Self::Compare(op, left, right) => op.holds(left.value(marking), right.value(marking)),

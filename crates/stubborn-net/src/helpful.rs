@@ -33,7 +33,7 @@ enum Wish {
     Any(Vec<Wish>),
     /// Some transition is enabled.
     Enabled(Vec<TransitionId>),
-    /// A transition is disabled; those that take from its inputs.
+    /// A transition is disabled; those that take from its inputs, or give to what inhibits it.
     Disabled(TransitionId, Vec<TransitionId>),
     /// A comparison is true; the transitions that raise what is left of it above what is right of
     /// it, and those that lower it.
@@ -83,7 +83,11 @@ fn disabled(net: &Net, transitions: impl Iterator<Item = TransitionId>) -> Wish 
             let takers = net.consumers(arc.node).iter().map(|taker| taker.node);
             takers.filter(|u| net.effect(*u, arc.node) < 0)
         });
-        let mut takers: Vec<TransitionId> = inputs.collect();
+        let inhibitors = net.inhibitors(t).iter().flat_map(|arc| {
+            let givers = net.producers(arc.node).iter().map(|giver| giver.node);
+            givers.filter(|u| net.effect(*u, arc.node) > 0)
+        });
+        let mut takers: Vec<TransitionId> = inputs.chain(inhibitors).collect();
         takers.sort_unstable();
         takers.dedup();
         takers
@@ -175,12 +179,8 @@ impl<'n> Helpful<'n> {
                 continue;
             }
             let before = self.way.len();
-            for arc in net.pre(t) {
-                if marking[arc.node.index()] < arc.weight.into() {
-                    self.way.push(self.giver[arc.node.index()]);
-                }
-            }
-            if self.way.len() == before {
+            self.lead_to(marking, t);
+            if self.way.len() == before && !net.is_inhibited(t, |p| marking[p.index()]) {
                 self.steps.push(t);
             }
         }
@@ -205,10 +205,12 @@ impl<'n> Helpful<'n> {
                 marking[arc.node.index()] < Tokens::from(arc.weight)
             };
             let missing = net.pre(t).iter().filter(lacks).count() as u32;
+            let inhibited = net.is_inhibited(t, |place| marking[place.index()]);
+            let before = if inhibited { STEP } else { 0 };
             self.missing[t.index()] = missing;
-            self.before[t.index()] = 0;
+            self.before[t.index()] = before;
             if missing == 0 {
-                self.queue.push(Reverse((0, t)));
+                self.queue.push(Reverse((before, t)));
             }
         }
         while let Some(Reverse((before, t))) = self.queue.pop() {
@@ -234,6 +236,25 @@ impl<'n> Helpful<'n> {
                         self.queue.push(Reverse((self.before[at], taker.node)));
                     }
                 }
+            }
+        }
+    }
+
+    /// Puts on the list what fills the inputs of a transition that lack tokens, and what empties places that
+    /// inhibit it.
+    fn lead_to(&mut self, marking: &[Tokens], t: TransitionId) {
+        let net = self.net;
+        for arc in net.pre(t) {
+            if marking[arc.node.index()] < arc.weight.into() {
+                self.way.push(self.giver[arc.node.index()]);
+            }
+        }
+        for arc in net.inhibitors(t) {
+            if marking[arc.node.index()] >= arc.weight.into() {
+                let takers = net.consumers(arc.node).iter().map(|taker| taker.node);
+                let takers: Vec<_> = takers.filter(|u| net.effect(*u, arc.node) < 0).collect();
+                self.way
+                    .extend(self.cheapest(&takers).map(|(_, taker)| taker));
             }
         }
     }
@@ -286,8 +307,7 @@ impl<'n> Helpful<'n> {
         let tokens = |place: PlaceId| marking[place.index()];
         match wish {
             Wish::Disabled(t, takers) => {
-                let mut inputs = self.net.pre(*t).iter();
-                let enabled = inputs.all(|arc| tokens(arc.node) >= arc.weight.into());
+                let enabled = self.net.is_enabled(*t, tokens);
                 enabled.then_some((takers, 1))
             }
             Wish::Compare {
@@ -335,11 +355,7 @@ impl<'n> Helpful<'n> {
             }
             Wish::Enabled(list) => {
                 if let Some(t) = list.iter().min_by_key(|t| self.enabling(**t)) {
-                    for arc in self.net.pre(*t) {
-                        if marking[arc.node.index()] < arc.weight.into() {
-                            self.way.push(self.giver[arc.node.index()]);
-                        }
-                    }
+                    self.lead_to(marking, *t);
                 }
             }
             Wish::Disabled(..) | Wish::Compare { .. } => {

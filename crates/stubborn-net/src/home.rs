@@ -244,6 +244,9 @@ mod tests {
                 builder.input(at[from], t, 1);
                 builder.output(t, at[to], 1);
                 let lock = locks[random.below(locks.len())];
+                if random.below(8) == 0 {
+                    builder.inhibitor(at[random.below(length)], t, 1 + random.below(2) as u32);
+                }
                 match random.below(6) {
                     0 => builder.input(lock, t, 1),
                     1 => builder.output(t, lock, 1),

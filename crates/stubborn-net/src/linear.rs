@@ -9,7 +9,7 @@
 //! That a transition is disabled is a disjunction over its inputs. Where no input can hold more
 //! tokens than the transition takes, it is also one linear constraint: together they hold fewer
 //! than it takes together (Melzer and Esparza, "Checking system properties via integer
-//! programming", 1996).
+//! programming", 1996). An inhibitor arc is one more way to be disabled.
 
 use std::cmp::Reverse;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use crate::bounds::{BoundSource, Bounds};
 use crate::equation::{Linear, StateEquation};
 use crate::formula::{Atom, CompareOp, Formula, IntExpr};
 use crate::ids::{PlaceId, TransitionId};
-use crate::net::Net;
+use crate::net::{Arc, Net};
 
 /// A conjunction.
 type Cube = Vec<Linear>;
@@ -234,10 +234,10 @@ impl<'n> Linearise<'n> {
     fn some_enabled(&self, transitions: &[TransitionId]) -> Vec<Cube> {
         let enabled = |t: &TransitionId| {
             let inputs = self.net.pre(*t).iter();
-            let cube = inputs
-                .filter_map(|arc| Linear::new([(arc.node, 1)], i64::from(arc.weight)))
-                .collect();
-            vec![cube]
+            let enough =
+                inputs.filter_map(|arc| Linear::new([(arc.node, 1)], i64::from(arc.weight)));
+            let few = self.net.inhibitors(*t).iter().filter_map(fewer);
+            vec![enough.chain(few).collect()]
         };
         any(transitions.iter().map(enabled))
     }
@@ -248,22 +248,26 @@ impl<'n> Linearise<'n> {
 
     fn disabled(&self, transition: TransitionId) -> Vec<Cube> {
         let inputs = self.net.pre(transition);
-        let never_more = inputs.iter().all(|arc| {
-            self.bounds.source(arc.node) != BoundSource::Claimed
-                && self
-                    .bounds
-                    .bound(arc.node)
-                    .is_some_and(|bound| bound <= u64::from(arc.weight))
-        });
+        let inhibitors = self.net.inhibitors(transition);
+        let never_more = inhibitors.is_empty()
+            && inputs.iter().all(|arc| {
+                self.bounds.source(arc.node) != BoundSource::Claimed
+                    && self
+                        .bounds
+                        .bound(arc.node)
+                        .is_some_and(|bound| bound <= u64::from(arc.weight))
+            });
         if never_more {
             let taken: i64 = inputs.iter().map(|arc| i64::from(arc.weight)).sum();
             let fewer = Linear::new(inputs.iter().map(|arc| (arc.node, -1)), 1 - taken);
             return fewer.map_or_else(anything, |fewer| vec![vec![fewer]]);
         }
-        any(inputs.iter().map(|arc| {
-            let fewer = Linear::new([(arc.node, -1)], 1 - i64::from(arc.weight));
-            fewer.map_or_else(anything, |fewer| vec![vec![fewer]])
-        }))
+        let few = inputs.iter().map(fewer);
+        let many = inhibitors
+            .iter()
+            .map(|arc| Linear::new([(arc.node, 1)], i64::from(arc.weight)));
+        let case = |case: Option<Linear>| case.map_or_else(anything, |c| vec![vec![c]]);
+        any(few.chain(many).map(case))
     }
 
     /// All of several disjunctions; those that would make the result too long are left out.
@@ -284,6 +288,11 @@ impl<'n> Linearise<'n> {
         }
         product
     }
+}
+
+/// That a place has fewer tokens than the weight of an arc.
+fn fewer(arc: &Arc<PlaceId>) -> Option<Linear> {
+    Linear::new([(arc.node, -1)], 1 - i64::from(arc.weight))
 }
 
 /// One conjunction of nothing.

@@ -4,7 +4,8 @@
 //! net `(P, T, W)` with `W : (P × T) ∪ (T × P) → ℕ`. `W(p,t)` and `W(t,p)` are kept apart,
 //! because the dependency relation looks at both and not at their difference: a transition
 //! that takes a token and puts it back (a read loop) is not the same as one that does not touch
-//! the place. Each of the four directions is one array in compressed sparse row form, so that a
+//! the place. *Inhibitor arcs* are kept beside them: their transition needs fewer tokens than the weight
+//! (Hack, "Petri net languages", 1976). Each of the four directions is one array in compressed sparse row form, so that a
 //! net with a million nodes costs some tens of megabytes and nothing is ever quadratic.
 
 use std::fmt;
@@ -43,10 +44,11 @@ impl<N: Copy + Ord> Rows<N> {
         &self.arcs[self.starts[index] as usize..self.starts[index + 1] as usize]
     }
 
-    /// Sorts `entries` into rows and adds up parallel arcs.
+    /// Sorts `entries` into rows and makes one arc of parallel ones: `join` has their weight.
     fn collect(
         rows: usize,
         entries: impl Iterator<Item = (usize, Arc<N>)> + Clone,
+        join: fn(Weight, Weight) -> Option<Weight>,
     ) -> Result<Self, BuildError>
     where
         N: Default,
@@ -84,9 +86,7 @@ impl<N: Copy + Ord> Rows<N> {
             for i in begin..end {
                 let arc = arcs[i];
                 if kept > row_start && arcs[kept - 1].node == arc.node {
-                    arcs[kept - 1].weight = arcs[kept - 1]
-                        .weight
-                        .checked_add(arc.weight)
+                    arcs[kept - 1].weight = join(arcs[kept - 1].weight, arc.weight)
                         .ok_or(BuildError::WeightOverflow)?;
                 } else {
                     arcs[kept] = arc;
@@ -118,8 +118,16 @@ impl<N: Copy + Ord> Rows<N> {
                 )
             })
         });
-        Rows::collect(rows, entries)
+        // No two of them are parallel.
+        Rows::collect(rows, entries, |_, _| None)
     }
+}
+
+/// Inhibitor arcs, from both ends.
+#[derive(Clone, Debug)]
+struct Inhibitors {
+    of_transition: Rows<PlaceId>,
+    of_place: Rows<TransitionId>,
 }
 
 /// Why a net cannot be built.
@@ -167,6 +175,7 @@ pub struct NetBuilder {
     initial: Vec<Tokens>,
     inputs: Vec<(TransitionId, PlaceId, Weight)>,
     outputs: Vec<(TransitionId, PlaceId, Weight)>,
+    inhibitors: Vec<(TransitionId, PlaceId, Weight)>,
     nupn: Option<Nupn>,
 }
 
@@ -214,6 +223,38 @@ impl NetBuilder {
         }
     }
 
+    /// An inhibitor arc: the transition needs fewer tokens than the weight in the place. Of parallel ones
+    /// the lightest counts. A weight is at least 1.
+    pub fn inhibitor(&mut self, place: PlaceId, transition: TransitionId, weight: Weight) {
+        self.inhibitors.push((transition, place, weight.max(1)));
+    }
+
+    /// All arcs of a transition of another net, whose places are called as `place` says; arcs of places that
+    /// are not there are left out.
+    pub fn arcs_of(
+        &mut self,
+        net: &Net,
+        old: TransitionId,
+        new: TransitionId,
+        place: impl Fn(PlaceId) -> Option<PlaceId>,
+    ) {
+        for arc in net.pre(old) {
+            place(arc.node)
+                .into_iter()
+                .for_each(|p| self.input(p, new, arc.weight));
+        }
+        for arc in net.post(old) {
+            place(arc.node)
+                .into_iter()
+                .for_each(|p| self.output(new, p, arc.weight));
+        }
+        for arc in net.inhibitors(old) {
+            place(arc.node)
+                .into_iter()
+                .for_each(|p| self.inhibitor(p, new, arc.weight));
+        }
+    }
+
     /// Adds the units of a nested-unit net.
     pub fn units(&mut self, nupn: Nupn) {
         self.nupn = Some(nupn);
@@ -223,15 +264,25 @@ impl NetBuilder {
     pub fn build(self) -> Result<Net, BuildError> {
         let places = self.place_names.len();
         let transitions = self.transition_names.len();
-        let rows = |arcs: &[(TransitionId, PlaceId, Weight)]| {
-            Rows::collect(
-                transitions,
-                arcs.iter()
-                    .map(|&(t, p, weight)| (t.index(), Arc { node: p, weight })),
-            )
+        let rows = |arcs: &[(TransitionId, PlaceId, Weight)], join| {
+            let entry = |&(t, p, weight): &(TransitionId, PlaceId, Weight)| {
+                (t.index(), Arc { node: p, weight })
+            };
+            Rows::collect(transitions, arcs.iter().map(entry), join)
         };
-        let pre = rows(&self.inputs)?;
-        let post = rows(&self.outputs)?;
+        let pre = rows(&self.inputs, Weight::checked_add)?;
+        let post = rows(&self.outputs, Weight::checked_add)?;
+        let inhibitors = match self.inhibitors.as_slice() {
+            [] => None,
+            arcs => {
+                let of_transition = rows(arcs, |a, b| Some(a.min(b)))?;
+                let of_place = of_transition.reversed(places, PlaceId::index, TransitionId::new)?;
+                Some(Box::new(Inhibitors {
+                    of_transition,
+                    of_place,
+                }))
+            }
+        };
         let consumers = pre.reversed(places, PlaceId::index, TransitionId::new)?;
         let producers = post.reversed(places, PlaceId::index, TransitionId::new)?;
         Ok(Net {
@@ -245,6 +296,7 @@ impl NetBuilder {
             post,
             consumers,
             producers,
+            inhibitors,
             nupn: self.nupn,
         })
     }
@@ -263,6 +315,8 @@ pub struct Net {
     post: Rows<PlaceId>,
     consumers: Rows<TransitionId>,
     producers: Rows<TransitionId>,
+    /// None where there are none, as nearly everywhere.
+    inhibitors: Option<Box<Inhibitors>>,
     nupn: Option<Nupn>,
 }
 
@@ -284,7 +338,9 @@ impl Net {
 
     /// The number of arcs, parallel ones counted once.
     pub fn arc_count(&self) -> usize {
-        self.pre.arcs.len() + self.post.arcs.len()
+        let inhibitors = self.inhibitors.as_ref();
+        let inhibitors = inhibitors.map_or(0, |rows| rows.of_transition.arcs.len());
+        self.pre.arcs.len() + self.post.arcs.len() + inhibitors
     }
 
     /// All places.
@@ -349,6 +405,54 @@ impl Net {
     /// The transitions that give tokens to a place, with `W(t,p)`.
     pub fn producers(&self, place: PlaceId) -> &[Arc<TransitionId>] {
         self.producers.row(place.index())
+    }
+
+    /// The places of which a transition needs fewer tokens than the weight.
+    pub fn inhibitors(&self, transition: TransitionId) -> &[Arc<PlaceId>] {
+        match &self.inhibitors {
+            None => &[],
+            Some(rows) => rows.of_transition.row(transition.index()),
+        }
+    }
+
+    /// The transitions that need fewer tokens of a place than the weight.
+    pub fn inhibited(&self, place: PlaceId) -> &[Arc<TransitionId>] {
+        match &self.inhibitors {
+            None => &[],
+            Some(rows) => rows.of_place.row(place.index()),
+        }
+    }
+
+    /// The weight of the inhibitor arc between two nodes; 0 if there is none.
+    pub fn inhibitor_weight(&self, place: PlaceId, transition: TransitionId) -> Weight {
+        weight_in(self.inhibitors(transition), place)
+    }
+
+    /// Whether there are inhibitor arcs.
+    pub fn has_inhibitors(&self) -> bool {
+        self.inhibitors.is_some()
+    }
+
+    /// Whether a marking enables a transition: its inputs have enough tokens, and what inhibits it has
+    /// few.
+    pub fn is_enabled(&self, transition: TransitionId, tokens: impl Fn(PlaceId) -> Tokens) -> bool {
+        let enough = |arc: &Arc<PlaceId>| tokens(arc.node) >= Tokens::from(arc.weight);
+        self.pre(transition).iter().all(enough) && !self.is_inhibited(transition, tokens)
+    }
+
+    /// Whether some place has so many tokens that a transition is disabled.
+    pub fn is_inhibited(
+        &self,
+        transition: TransitionId,
+        tokens: impl Fn(PlaceId) -> Tokens,
+    ) -> bool {
+        let many = |arc: &Arc<PlaceId>| tokens(arc.node) >= Tokens::from(arc.weight);
+        self.inhibitors(transition).iter().any(many)
+    }
+
+    /// Whether every marking enables a transition.
+    pub fn is_always_enabled(&self, transition: TransitionId) -> bool {
+        self.pre(transition).is_empty() && self.inhibitors(transition).is_empty()
     }
 
     /// `W(p,t)`.
@@ -441,6 +545,29 @@ mod tests {
         assert_eq!(net.touched(t).collect::<Vec<_>>(), [(a, 1, 0), (b, 5, 5)]);
         assert_eq!(net.effects(t).collect::<Vec<_>>(), [(a, -1)]);
         assert_eq!(net.arc_count(), 4);
+    }
+
+    #[test]
+    fn inhibitor_arcs_are_conditions_and_move_nothing() {
+        let mut builder = NetBuilder::new("n");
+        let [a, b] = ["a", "b"].map(|name| builder.place(name, 1));
+        let [t, u] = ["t", "u"].map(|name| builder.transition(name));
+        builder.inhibitor(b, t, 3);
+        builder.inhibitor(b, t, 2);
+        builder.input(a, t, 1);
+        builder.inhibitor(a, u, 1);
+        let net = builder.build().unwrap();
+        assert_eq!(
+            net.inhibitors(t),
+            [Arc { node: b, weight: 2 }],
+            "the lightest"
+        );
+        assert_eq!(net.inhibited(a), [Arc { node: u, weight: 1 }]);
+        assert_eq!(net.touched(t).collect::<Vec<_>>(), [(a, 1, 0)]);
+        assert_eq!(net.arc_count(), 3);
+        let enabled = |t, a: Tokens, b: Tokens| net.is_enabled(t, |p| [a, b][p.index()]);
+        assert!(enabled(t, 1, 1) && !enabled(t, 1, 2) && !enabled(t, 0, 0));
+        assert!(enabled(u, 0, 9) && !enabled(u, 1, 0) && !net.is_always_enabled(u));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! What can never happen, found by looking at the net as if tokens were never taken away.
 //!
 //! A place that stays empty under this generous rule is empty in every reachable marking, and
-//! a transition with such an input never fires. (Planning calls it delete relaxation.) Linear in
-//! the size of the net.
+//! a transition with such an input never fires. (Planning calls it delete relaxation.) What inhibits a
+//! transition is not looked at either: that only makes more possible. Linear in the size of the net.
 
 use crate::ids::{PlaceId, TransitionId};
 use crate::net::Net;

@@ -39,12 +39,7 @@ impl Shuffled {
             if net.transition_label(old) != net.transition_name(old) {
                 builder.label_transition(new, net.transition_label(old));
             }
-            for arc in net.pre(old) {
-                builder.input(places[arc.node.index()], new, arc.weight);
-            }
-            for arc in net.post(old) {
-                builder.output(new, places[arc.node.index()], arc.weight);
-            }
+            builder.arcs_of(net, old, new, |place| Some(places[place.index()]));
             transitions[old.index()] = new;
         }
         if let Some(units) = net.units() {

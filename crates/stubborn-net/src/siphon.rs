@@ -8,7 +8,8 @@
 //! production schemata by Petri nets", 1972). Here a set of empty places is looked for that
 //! would allow a deadlock, with what else is known of reachable markings:
 //!
-//! * every transition has an empty input (one with a heavier arc may miss tokens without);
+//! * every transition has an empty input (one with a heavier arc may miss tokens without, and one
+//!   with an inhibitor arc may be disabled by tokens, so nothing is known of these);
 //! * in a constant sum of tokens not all places are empty, and in no sum more places are marked
 //!   than it allows;
 //! * in a trap that was marked not all places are empty. Traps are found when the search runs into
@@ -53,7 +54,7 @@ const MOST_ARCS: usize = 200_000;
 /// assert!(no_deadlock_by_traps(&net, &Invariants::default(), Duration::from_secs(1)));
 /// ```
 pub fn no_deadlock_by_traps(net: &Net, invariants: &Invariants, time: Duration) -> bool {
-    if net.transitions().any(|t| net.pre(t).is_empty()) {
+    if net.transitions().any(|t| net.is_always_enabled(t)) {
         return true;
     }
     if net.arc_count() > MOST_ARCS {
@@ -148,7 +149,7 @@ impl<'n> Search<'n> {
         };
         for t in transitions {
             let inputs = net.pre(t);
-            if inputs.iter().all(|arc| arc.weight == 1) {
+            if net.inhibitors(t).is_empty() && inputs.iter().all(|arc| arc.weight == 1) {
                 let places = inputs.iter().map(|arc| arc.node.0).collect();
                 search.add_clause(places, Tokens::None);
             }
@@ -386,6 +387,29 @@ mod tests {
             let net = locks(same_order);
             let invariants = Invariants::find(&net, InvariantBudget::default());
             assert_eq!(no_deadlock_by_traps(&net, &invariants, TIME), expected);
+        }
+    }
+
+    /// What inhibits a transition may make a deadlock in which no input is empty.
+    #[test]
+    fn inhibitor_arcs_allow_deadlocks() {
+        for inhibits in [false, true] {
+            let mut builder = NetBuilder::new("loop");
+            let p = builder.place("p", 1);
+            let t = builder.transition("t");
+            builder.input(p, t, 1);
+            builder.output(t, p, 1);
+            let source = builder.transition("source");
+            if inhibits {
+                builder.inhibitor(p, t, 1);
+                builder.inhibitor(p, source, 1);
+            } else {
+                builder.input(p, source, 2);
+                builder.output(source, p, 2);
+            }
+            let net = builder.build().unwrap();
+            let invariants = Invariants::find(&net, InvariantBudget::default());
+            assert_eq!(no_deadlock_by_traps(&net, &invariants, TIME), !inhibits);
         }
     }
 

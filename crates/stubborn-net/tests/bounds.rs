@@ -6,10 +6,11 @@ use crate::common;
 
 use std::collections::HashSet;
 
-use common::{corpus, instances, load_instance, random_net};
+use common::{corpus, instances, is_enabled, load_instance, random_net};
 use stubborn_net::{
     Atom, BoundSource, Bounds, CompareOp, Formula, IntExpr, InvariantBudget, Invariants, Linear,
-    Net, NetBuilder, PlaceId, Preserve, Reduced, ReductionRules, StateEquation, TransitionId,
+    Linearise, Net, NetBuilder, PlaceId, Preserve, Reduced, ReductionRules, StateEquation,
+    TransitionId,
 };
 use stubborn_system::Random;
 
@@ -53,8 +54,7 @@ fn markings(net: &Net, limit: usize) -> Option<Vec<Vec<u64>>> {
     while next < all.len() {
         for t in net.transitions() {
             let marking = &all[next];
-            let enough = |p: PlaceId, n: u32| marking[p.index()] >= u64::from(n);
-            if net.pre(t).iter().all(|arc| enough(arc.node, arc.weight)) {
+            if is_enabled(net, t, marking) {
                 let mut target = marking.clone();
                 for (place, change) in net.effects(t) {
                     target[place.index()] = target[place.index()].checked_add_signed(change)?;
@@ -182,6 +182,40 @@ fn traps_exclude_nothing_that_is_reachable() {
     assert!(alone > 100 && together > alone + 20, "{alone} {together}");
 }
 
+/// That transitions are enabled or disabled, for whatever reason, is excluded only where it never is so.
+#[test]
+fn linear_programs_exclude_nothing_that_is_reachable() {
+    let mut random = Random::new(0x11ea_0000_11ea_0003);
+    let (mut excluded, mut possible) = (0, 0);
+    for number in 0..400 {
+        let net = random_net(&mut random);
+        let Some(all) = markings(&net, 100) else {
+            continue;
+        };
+        let invariants = Invariants::find(&net, InvariantBudget::default());
+        let bounds = Bounds::new(&net, &invariants);
+        let equation = StateEquation::new(&net);
+        let linear = Linearise::new(&net, &bounds);
+        let deadlock = Formula::Atom(Atom::Deadlock);
+        let fireable = net
+            .transitions()
+            .map(|t| Formula::Atom(Atom::Fireable(vec![t])));
+        for formula in [deadlock].into_iter().chain(fireable) {
+            for formula in [formula.clone(), formula.negated()] {
+                let never = linear.never(&equation, &formula, TIME);
+                let holds = |m: &Vec<u64>| formula.holds(&net, &|p| m[p.index()]).unwrap();
+                assert!(
+                    !(never && all.iter().any(holds)),
+                    "net {number}, {formula:?}"
+                );
+                excluded += usize::from(never);
+                possible += usize::from(!never);
+            }
+        }
+    }
+    assert!(excluded > 300 && possible > 1_000, "{excluded} {possible}");
+}
+
 /// What holds after a step is told before it.
 #[test]
 fn statements_move_backwards_over_steps() {
@@ -208,8 +242,7 @@ fn statements_move_backwards_over_steps() {
             ]);
             for t in &transitions {
                 let tokens = |place: PlaceId| marking[place.index()];
-                let mut inputs = net.pre(*t).iter();
-                if !inputs.all(|arc| tokens(arc.node) >= arc.weight.into()) {
+                if !is_enabled(&net, *t, marking) {
                     continue;
                 }
                 let mut after = marking.clone();

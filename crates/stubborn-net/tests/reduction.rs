@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashSet};
 use common::{corpus, expected, explore_system, instances, load_instance, table};
 use stubborn_net::{NetSystem, Preserve, Reduced, ReductionRules};
 use stubborn_reduce::{Aim, Algorithm, Config, Plan, StubbornReduction};
-use stubborn_system::{BitSet, Expansion, Reduction, RelationLevel, Successors, System};
+use stubborn_system::{BitSet, Expansion, Random, Reduction, RelationLevel, Successors, System};
 
 /// States and deadlocks of the reduced graph.
 fn explore_reduced(
@@ -94,6 +94,46 @@ fn check_instances(limit: usize, transitions: usize) {
 #[test]
 fn reduced_graphs_keep_all_deadlocks() {
     check_instances(5_000, 200);
+}
+
+/// Nets with inhibitor arcs among them.
+#[test]
+fn reduced_graphs_of_random_nets_keep_all_deadlocks() {
+    let mut random = Random::new(0x1a61_b170_0000_0002);
+    let (mut smaller, mut dead, mut inhibited) = (0, 0, 0);
+    for number in 0..600 {
+        let net = common::random_net(&mut random);
+        inhibited += usize::from(net.has_inhibitors());
+        let system = NetSystem::new(net).unwrap();
+        let mut deadlocks = BTreeSet::new();
+        let states = explore_system(&system, 200, |state, successors| {
+            if successors.is_empty() {
+                deadlocks.insert(state.into());
+            }
+        });
+        let Some(states) = states else { continue };
+        dead += usize::from(!deadlocks.is_empty());
+        let of_processes = |a: &Algorithm| [Algorithm::Ample1, Algorithm::Ample2].contains(a);
+        for algorithm in Algorithm::ALL.iter().copied().filter(|a| !of_processes(a)) {
+            for level in [
+                RelationLevel::Sets,
+                RelationLevel::Syntax,
+                RelationLevel::Reach,
+            ] {
+                let config = Config::new(algorithm);
+                if Plan::new(&config, Aim::Deadlocks).is_err() {
+                    continue;
+                }
+                let (count, found) = explore_reduced(&system, &config, level);
+                assert_eq!(found, deadlocks, "net {number} {algorithm} {level:?}");
+                smaller += usize::from(count < states.states);
+            }
+        }
+    }
+    assert!(
+        inhibited > 150 && dead > 150 && smaller > 300,
+        "{inhibited} {dead} {smaller}"
+    );
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::common;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use common::{corpus, expected, explore_system, instances, load_instance, random_net};
+use common::{corpus, expected, explore_system, instances, is_enabled, load_instance, random_net};
 use stubborn_net::{Net, NetSystem, PlaceId, Preserve, Reduced, ReductionRules, TransitionId};
 use stubborn_pnml::{Question, read_properties};
 use stubborn_system::{Random, System};
@@ -21,11 +21,7 @@ fn deadlock(net: &Net, limit: usize) -> Result<Option<Vec<TransitionId>>, ()> {
         let marking = queue[next].clone();
         let mut dead = true;
         for t in net.transitions() {
-            if net
-                .pre(t)
-                .iter()
-                .any(|arc| marking[arc.node.index()] < u64::from(arc.weight))
-            {
+            if !is_enabled(net, t, &marking) {
                 continue;
             }
             dead = false;
@@ -58,18 +54,13 @@ fn deadlock(net: &Net, limit: usize) -> Result<Option<Vec<TransitionId>>, ()> {
 
 fn is_dead_after(net: &Net, run: &[TransitionId]) -> bool {
     let mut marking = net.initial_marking().to_vec();
-    let enabled = |marking: &[u64], t: TransitionId| {
-        net.pre(t)
-            .iter()
-            .all(|arc| marking[arc.node.index()] >= u64::from(arc.weight))
-    };
     for t in run {
-        assert!(enabled(&marking, *t), "the run cannot be replayed");
+        assert!(is_enabled(net, *t, &marking), "the run cannot be replayed");
         for (place, change) in net.effects(*t) {
             marking[place.index()] = marking[place.index()].checked_add_signed(change).unwrap();
         }
     }
-    !net.transitions().any(|t| enabled(&marking, t))
+    !net.transitions().any(|t| is_enabled(net, t, &marking))
 }
 
 /// All rules, and each alone.
@@ -379,11 +370,7 @@ fn projections(net: &Net, places: &[PlaceId], limit: usize) -> Result<BTreeSet<V
     while let Some(marking) = open.pop() {
         found.insert(places.iter().map(|place| marking[place.index()]).collect());
         for t in net.transitions() {
-            if net
-                .pre(t)
-                .iter()
-                .any(|arc| marking[arc.node.index()] < u64::from(arc.weight))
-            {
+            if !is_enabled(net, t, &marking) {
                 continue;
             }
             let mut target = marking.clone();
@@ -491,10 +478,7 @@ fn visible_runs(net: &Net, watched: &[PlaceId], length: usize) -> Option<BTreeSe
         let marking = markings[next].clone();
         let mut targets = Vec::new();
         for t in net.transitions() {
-            let enough = |arc: &stubborn_net::Arc<PlaceId>| {
-                marking[arc.node.index()] >= u64::from(arc.weight)
-            };
-            if !net.pre(t).iter().all(enough) {
+            if !is_enabled(net, t, &marking) {
                 continue;
             }
             let mut target = marking.clone();

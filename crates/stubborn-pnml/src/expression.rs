@@ -10,14 +10,14 @@
 //! term       := number | name
 //! ```
 //!
-//! A name is the id of a place or transition in the file. It starts with a letter or `_` and goes
+//! A name is the id of a place or transition in the file, or the name that the file gives it; one that
+//! may mean two nodes is an error, and `"id:p1"` means the node with the id `p1`. It starts with a letter or `_` and goes
 //! on with letters, digits, `_`, `.` and `-`; any other name is written in double quotes. The name
 //! of a coloured place means all its colours together, `"place(colour)"` one of them.
 
 use stubborn_diagnostics::{Diagnostic, SourceFile, Span};
 
-use crate::model::Model;
-use crate::report::shown;
+use crate::model::{Model, Which};
 use stubborn_net::{Atom, CompareOp, Formula, IntExpr};
 use stubborn_net::{PlaceId, TransitionId};
 
@@ -230,30 +230,35 @@ impl<'p> Parser<'p> {
     }
 
     fn places(&self, name: &str, span: Span) -> Parsed<Vec<PlaceId>> {
-        if let Some(places) = self.model.places_of(name) {
-            return Ok(places.collect());
-        }
         let net = &self.model.net;
-        let one = net.places().find(|place| net.place_name(*place) == name);
-        one.map(|place| vec![place])
-            .ok_or_else(|| unknown("place", name, span))
+        match self.model.places.called(name) {
+            Ok(places) => Ok(places.map(PlaceId).collect()),
+            // One colour of a place.
+            Err(Which::None) => match net.places().find(|p| net.place_name(*p) == name) {
+                Some(place) => Ok(vec![place]),
+                None => Err(unknown("place", name, span)),
+            },
+            Err(which) => Err(Box::new(which.message("place", name, span))),
+        }
     }
 
     fn transitions(&self, name: &str, span: Span) -> Parsed<Vec<TransitionId>> {
-        if let Some(transitions) = self.model.transitions_of(name) {
-            return Ok(transitions.collect());
-        }
         let net = &self.model.net;
-        let one = net.transitions().find(|t| net.transition_name(*t) == name);
-        one.map(|t| vec![t])
-            .ok_or_else(|| unknown("transition", name, span))
+        match self.model.transitions.called(name) {
+            Ok(transitions) => Ok(transitions.map(TransitionId).collect()),
+            Err(Which::None) => match net.transitions().find(|t| net.transition_name(*t) == name) {
+                Some(transition) => Ok(vec![transition]),
+                None => Err(unknown("transition", name, span)),
+            },
+            Err(which) => Err(Box::new(which.message("transition", name, span))),
+        }
     }
 }
 
 fn unknown(kind: &str, name: &str, span: Span) -> Box<Diagnostic> {
-    let what = format!("the net has no {kind} `{}`", shown(name));
-    Box::new(Diagnostic::error("PNM064", what, span).help(format!(
-        "a {kind} is named by its `id` in the file; quote unusual names"
+    let message = Which::None.message(kind, name, span);
+    Box::new(message.help(format!(
+        "a {kind} is named by its `id` or its `name` in the file; quote unusual names"
     )))
 }
 

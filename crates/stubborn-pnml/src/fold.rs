@@ -14,10 +14,11 @@
 //! **Which places.** Let `~` be an equivalence of places within each place of the file, and `X̂` the
 //! multiset `X` of places with each place replaced by its class. The *exchange property*: if
 //! `a ~ b` and `t` takes a token from `a`, there is a transition `u` of the same transition of the
-//! file with `pre(u) = pre(t) - a + b` and `p̂ost(u) = p̂ost(t)`. The coarsest such equivalence is
+//! file with `pre(u) = pre(t) - a + b`, `p̂ost(u) = p̂ost(t)` and the same inhibitor arcs; places that
+//! inhibit anything are equivalent to themselves alone. The coarsest such equivalence is
 //! found by splitting classes until nothing splits.
 //!
-//! **Why.** The folded net has a transition `(name, p̂re(t), p̂ost(t))` for each `t`. A marking `m`
+//! **Why.** The folded net has a transition `(name, p̂re(t), p̂ost(t), inhibitors(t))` for each `t`. A marking `m`
 //! of the net and the marking `m̂` of the folded one do the same steps: what `t` does in `m`, its
 //! image does in `m̂`. If an image of `t` is enabled in `m̂`, choose tokens of `m` as `p̂re(t)` asks for;
 //! exchanging the tokens of `pre(t)` for these one by one gives transitions with the same image,
@@ -32,9 +33,8 @@ use std::collections::BinaryHeap;
 use rapidhash::RapidHashMap;
 use stubborn_system::{Budget, Patience};
 
-use crate::model::{Model, SourceNodes};
-use stubborn_net::Names;
-use stubborn_net::{NetBuilder, Tokens, Weight};
+use crate::model::Model;
+use stubborn_net::{Arc, NetBuilder, Tokens, Weight};
 use stubborn_net::{PlaceId, TransitionId};
 
 /// A net of some millions of pairs of an arc and its transition takes seconds: more are left alone.
@@ -52,6 +52,10 @@ impl Model {
         Some(fold(self, &classes)?.0)
     }
 }
+
+/// What a transition needs beside a token: its number in the file, what else it takes, and what
+/// inhibits it.
+type Rest<'n> = (u32, Vec<(PlaceId, Weight)>, &'n [Arc<PlaceId>]);
 
 /// Numbers things as they come.
 struct Interned<K>(RapidHashMap<K, u32>);
@@ -91,7 +95,7 @@ fn classes(model: &Model, budget: &Budget) -> Option<Vec<u32>> {
         net.transition_count(),
     );
     // What else a transition takes, for each place that it takes a token from.
-    let mut rests: Interned<(u32, Vec<(PlaceId, Weight)>)> = Interned::new();
+    let mut rests: Interned<Rest<'_>> = Interned::new();
     let mut takers: Vec<Vec<(u32, TransitionId)>> = vec![Vec::new(); net.place_count()];
     for t in net.transitions() {
         if patience.spent().is_some() {
@@ -103,7 +107,7 @@ fn classes(model: &Model, budget: &Budget) -> Option<Vec<u32>> {
                 (arc.node, arc.weight - one)
             });
             let rest = others.filter(|(_, weight)| *weight > 0).collect();
-            let rest = rests.number((source[t.index()], rest));
+            let rest = rests.number((source[t.index()], rest, net.inhibitors(t)));
             takers[taken.node.index()].push((rest, t));
         }
     }
@@ -216,11 +220,18 @@ impl Classes {
     /// The places of each place of the file.
     fn new(model: &Model) -> Self {
         let groups = || model.place_groups().map(|(_, range)| range);
-        let count = model.net.place_count();
-        Self {
-            of: sources(groups(), count),
+        let net = &model.net;
+        let mut classes = Self {
+            of: sources(groups(), net.place_count()),
             members: groups().map(|range| range.map(PlaceId).collect()).collect(),
+        };
+        for place in net.places().filter(|p| !net.inhibited(*p).is_empty()) {
+            let class = &mut classes.of[place.index()];
+            classes.members[*class as usize].retain(|member| *member != place);
+            *class = classes.members.len() as u32;
+            classes.members.push(vec![place]);
         }
+        classes
     }
 
     /// Splits a class by signatures, of which only those of some places, in order, may have changed: all
@@ -267,7 +278,7 @@ impl Classes {
 }
 
 /// The classes of the places of arcs, with summed weights.
-fn hat(arcs: &[stubborn_net::Arc<PlaceId>], class: &[u32]) -> Option<Vec<(u32, Weight)>> {
+fn hat(arcs: &[Arc<PlaceId>], class: &[u32]) -> Option<Vec<(u32, Weight)>> {
     let mut list: Vec<(u32, Weight)> = arcs
         .iter()
         .map(|arc| (class[arc.node.index()], arc.weight))
@@ -315,7 +326,8 @@ fn fold(model: &Model, class: &[u32]) -> Option<(Model, Vec<PlaceId>)> {
         for old in range.map(TransitionId) {
             let (pre, post) = (hat(net.pre(old), class)?, hat(net.post(old), class)?);
             let number = seen.0.len() as u32;
-            if seen.number((pre.clone(), post.clone())) != number {
+            let inhibitors = net.inhibitors(old);
+            if seen.number((pre.clone(), post.clone(), inhibitors)) != number {
                 continue;
             }
             let t = builder.transition(net.transition_name(old));
@@ -325,6 +337,9 @@ fn fold(model: &Model, class: &[u32]) -> Option<(Model, Vec<PlaceId>)> {
             for (class, weight) in post {
                 builder.output(t, target(class)?, weight);
             }
+            for arc in inhibitors {
+                builder.inhibitor(target(class[arc.node.index()])?, t, arc.weight);
+            }
             transitions += 1;
         }
         transition_starts.push(transitions);
@@ -332,18 +347,11 @@ fn fold(model: &Model, class: &[u32]) -> Option<(Model, Vec<PlaceId>)> {
     if places as usize == net.place_count() && transitions as usize == net.transition_count() {
         return None;
     }
-    let names = |from: &Names| {
-        let mut names = Names::new();
-        from.iter().for_each(|name| {
-            names.push(name);
-        });
-        names
-    };
     let folded = Model {
         net: builder.build().ok()?,
         coloured: model.coloured,
-        places: SourceNodes::new(names(model.source_places()), place_starts),
-        transitions: SourceNodes::new(names(model.source_transitions()), transition_starts),
+        places: model.places.with_ranges(place_starts),
+        transitions: model.transitions.with_ranges(transition_starts),
     };
     let places: Option<Vec<PlaceId>> = class.iter().map(|class| target(*class)).collect();
     Some((folded, places?))
@@ -362,7 +370,7 @@ mod tests {
     use crate::model::load;
 
     /// The text of a small coloured net: two sorts, variables, constants, successors, `all`,
-    /// sums, guards.
+    /// sums, guards; in every other one a place of black tokens that inhibits.
     fn random_text(random: &mut Random) -> String {
         let sizes = [2 + random.below(2), 2 + random.below(2)];
         let mut text = String::from(
@@ -430,7 +438,31 @@ mod tests {
             }
             text += "</place>\n";
         }
+        let inhibits = random.below(2) == 0;
+        if inhibits {
+            let tokens = random.below(3);
+            let _ = writeln!(
+                text,
+                "<place id=\"black\"><type><structure><dot/></structure></type>\
+                 <initialMarking><text>{tokens}</text></initialMarking></place>"
+            );
+        }
         for t in 0..1 + random.below(3) {
+            let ends = [
+                format!("source=\"black\" target=\"t{t}\" type=\"inhibitor\""),
+                format!("source=\"black\" target=\"t{t}\""),
+                format!("source=\"t{t}\" target=\"black\""),
+            ];
+            for (number, ends) in ends.iter().enumerate() {
+                if inhibits && random.below(3) == 0 {
+                    let weight = 1 + random.below(2);
+                    let _ = writeln!(
+                        text,
+                        "<arc id=\"b{t}.{number}\" {ends}><inscription><text>{weight}</text>\
+                         </inscription></arc>"
+                    );
+                }
+            }
             let _ = write!(text, "<transition id=\"t{t}\">");
             if random.below(4) == 0 {
                 let sort = random.below(2);
@@ -468,10 +500,7 @@ mod tests {
         let net = &model.net;
         let mut out = Vec::new();
         for t in net.transitions() {
-            let enough = |arc: &stubborn_net::Arc<PlaceId>| {
-                marking[arc.node.index()] >= Tokens::from(arc.weight)
-            };
-            if net.pre(t).iter().all(enough) {
+            if net.is_enabled(t, |place| marking[place.index()]) {
                 let mut next = marking.to_vec();
                 for (place, change) in net.effects(t) {
                     next[place.index()] = next[place.index()].checked_add_signed(change).unwrap();

@@ -1,6 +1,7 @@
 //! The texts of Petri nets: the PNML of the Model Checking Contest, read and unfolded, and written.
 //!
-//! Text flows one way. The XML layer (`xml`) yields tags and nothing hostile; `raw` collects
+//! Text flows one way. The XML layer (`xml`) yields tags and nothing hostile, and sees to it that none is dropped unread;
+//! `raw` collects
 //! nodes and arcs; [`load`] resolves them to a [`Model`], whose [`Net`](stubborn_net::Net) is a place/transition net;
 //! coloured nets are typed (`coloured`) and unfolded (`unfold`) on the way. [`read_properties`]
 //! reads the contest's formulas, [`parse_state_formula`] those of the command line. What nets are is
@@ -27,14 +28,16 @@
 //!
 //! # What is understood
 //!
-//! * P/T nets with weights; parallel arcs add up; read loops are kept. Places start with up to
+//! * P/T nets, whatever their type string, with weights; parallel arcs add up; read loops are kept. Places start with up to
 //!   2⁶⁴ - 1 tokens; a place that changes holds at most 2³² - 1. Pages may nest. Nested units
 //!   (NUPN) are read.
 //! * Symmetric nets: dots, cyclic and finite enumerations, integer ranges, products, partitions;
 //!   variables, constants, tuples, successor and predecessor (which wrap around), `all`, sums,
 //!   differences, multiples; comparisons, `and`, `or`, `not`, `imply` in guards.
-//! * Reference nodes, inhibitor, reset and read arcs are errors: leaving them out would change
-//!   the net.
+//! * Read arcs, and inhibitor arcs of places with black tokens; reference nodes and other special arcs
+//!   are errors.
+//! * What is not understood is an error that names it, unless it is in the list of what says
+//!   nothing about behaviour (`skipped`): leaving it out might change the net.
 //!
 //! # Messages
 //!
@@ -50,6 +53,7 @@ mod model;
 mod properties;
 mod raw;
 mod report;
+mod skipped;
 mod tree;
 mod unfold;
 mod write;

@@ -14,10 +14,10 @@ use stubborn_system::budget::UNLIMITED;
 use stubborn_system::{Budget, Patience};
 
 use crate::coloured;
-use crate::raw::{self, NetKind, RawNet, RawUnits};
+use crate::raw::{self, ArcKind, NetKind, RawNet, RawUnits};
 use crate::report::{Report, gave_up, poll, shown};
 use crate::unfold::UnfoldLimits;
-use crate::xml::Step;
+use crate::xml::{Dropped, Step};
 use stubborn_net::Names;
 use stubborn_net::{Net, NetBuilder};
 use stubborn_net::{Nupn, NupnError, UnitId};
@@ -35,6 +35,17 @@ pub struct Model {
 }
 
 impl Model {
+    /// The numbers of the places that a word means in a property file: the place with this id, or else
+    /// with this name.
+    pub(crate) fn place(&self, word: &str) -> Result<Range<u32>, Which> {
+        self.places.by_id_or_name(word)
+    }
+
+    /// As [`place`](Self::place), of transitions.
+    pub(crate) fn transition(&self, word: &str) -> Result<Range<u32>, Which> {
+        self.transitions.by_id_or_name(word)
+    }
+
     /// The places that a place of the file stands for; none if the file has no such place.
     pub fn places_of(&self, id: &str) -> Option<impl ExactSizeIterator<Item = PlaceId> + use<>> {
         Some(self.places.find(id)?.map(PlaceId))
@@ -78,18 +89,74 @@ impl Model {
     pub fn from_net(net: Net) -> Self {
         let mut places = Names::new();
         let mut transitions = Names::new();
+        let (mut place_labels, mut transition_labels) = (Labels::default(), Labels::default());
         for place in net.places() {
-            places.push(net.place_name(place));
+            let number = places.push(net.place_name(place)) as u32;
+            place_labels.add(number, net.place_name(place), net.place_label(place));
         }
         for transition in net.transitions() {
-            transitions.push(net.transition_name(transition));
+            let number = transitions.push(net.transition_name(transition)) as u32;
+            let label = net.transition_label(transition);
+            transition_labels.add(number, net.transition_name(transition), label);
         }
         Self {
-            places: SourceNodes::one_to_one(places),
-            transitions: SourceNodes::one_to_one(transitions),
+            places: SourceNodes::one_to_one(places, place_labels),
+            transitions: SourceNodes::one_to_one(transitions, transition_labels),
             coloured: false,
             net,
         }
+    }
+}
+
+/// Why a word means no node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// There is none of this name.
+    None,
+    /// It may be either of two, which have these ids.
+    Either(String, String),
+}
+
+impl Which {
+    /// The message about it.
+    pub(crate) fn message(&self, kind: &str, word: &str, span: Span) -> Diagnostic {
+        let word = shown(word);
+        match self {
+            Self::None => {
+                let what = format!("the net has no {kind} `{word}`");
+                let help = format!("a {kind} is named by its `id` or its `name` in the file");
+                Diagnostic::error("PNM064", what, span).help(help)
+            }
+            Self::Either(one, other) => {
+                let (one, other) = (shown(one), shown(other));
+                let what = format!(
+                    "`{word}` may mean two: the {kind} with the id `{one}` and the one with the id \
+                     `{other}`"
+                );
+                let help =
+                    format!("`\"id:{one}\"` means the first and `\"id:{other}\"` the second");
+                Diagnostic::error("PNM082", what, span).help(help)
+            }
+        }
+    }
+}
+
+/// The names of nodes that are called otherwise than their ids.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Labels {
+    nodes: RapidHashMap<Box<str>, Vec<u32>>,
+}
+
+impl Labels {
+    /// Adds the label of a node, if it says something the id does not.
+    pub(crate) fn add(&mut self, node: u32, id: &str, label: &str) {
+        if !label.is_empty() && label != id {
+            self.nodes.entry(label.into()).or_default().push(node);
+        }
+    }
+
+    fn of(&self, label: &str) -> &[u32] {
+        self.nodes.get(label).map_or(&[], |nodes| nodes)
     }
 }
 
@@ -101,23 +168,33 @@ pub(crate) struct SourceNodes {
     starts: Vec<u32>,
     /// Positions in `names`, ordered by name.
     by_name: Vec<u32>,
+    labels: Labels,
 }
 
 impl SourceNodes {
     /// `starts` has one entry more than `names`.
-    pub(crate) fn new(names: Names, starts: Vec<u32>) -> Self {
+    pub(crate) fn new(names: Names, starts: Vec<u32>, labels: Labels) -> Self {
         let mut by_name: Vec<u32> = (0..names.len() as u32).collect();
         by_name.sort_unstable_by(|a, b| names.get(*a as usize).cmp(names.get(*b as usize)));
         Self {
             names,
             starts,
             by_name,
+            labels,
         }
     }
 
-    pub(crate) fn one_to_one(names: Names) -> Self {
+    pub(crate) fn one_to_one(names: Names, labels: Labels) -> Self {
         let starts = (0..=names.len() as u32).collect();
-        Self::new(names, starts)
+        Self::new(names, starts, labels)
+    }
+
+    /// The same nodes of the file, with other ranges.
+    pub(crate) fn with_ranges(&self, starts: Vec<u32>) -> Self {
+        Self {
+            starts,
+            ..self.clone()
+        }
     }
 
     fn groups(&self) -> impl Iterator<Item = (&str, Range<u32>)> {
@@ -125,13 +202,42 @@ impl SourceNodes {
         self.names.iter().zip(ranges)
     }
 
-    fn find(&self, id: &str) -> Option<Range<u32>> {
+    fn range(&self, node: u32) -> Range<u32> {
+        self.starts[node as usize]..self.starts[node as usize + 1]
+    }
+
+    fn number(&self, id: &str) -> Option<u32> {
         let at = self
             .by_name
             .binary_search_by(|n| self.names.get(*n as usize).cmp(id))
             .ok()?;
-        let index = self.by_name[at] as usize;
-        Some(self.starts[index]..self.starts[index + 1])
+        Some(self.by_name[at])
+    }
+
+    fn find(&self, id: &str) -> Option<Range<u32>> {
+        self.number(id).map(|node| self.range(node))
+    }
+
+    /// The node that a word means: its id counts, and its name if there is no such id.
+    fn by_id_or_name(&self, word: &str) -> Result<Range<u32>, Which> {
+        self.find(word).map_or_else(|| self.called(word), Ok)
+    }
+
+    /// The node with an id or a name, or with the id alone after `id:`.
+    pub(crate) fn called(&self, word: &str) -> Result<Range<u32>, Which> {
+        let by_name = self.labels.of(word).iter().copied();
+        let mut all = self.number(word).into_iter().chain(by_name);
+        match (all.next(), all.next()) {
+            (Some(node), None) => Ok(self.range(node)),
+            (Some(one), Some(other)) => {
+                let id = |node| self.names.get(node as usize).to_owned();
+                Err(Which::Either(id(one), id(other)))
+            }
+            (None, _) => {
+                let id = word.strip_prefix("id:").and_then(|id| self.find(id));
+                id.ok_or(Which::None)
+            }
+        }
     }
 }
 
@@ -213,11 +319,16 @@ fn read_model(
         NetKind::Symmetric => coloured::model(&raw, &nodes, (limits, budget), report)?,
     };
     poll(budget)?;
+    if !report.has_errors() {
+        let mut dropped = Dropped::default();
+        raw.forest.report_unread(&mut dropped)?;
+        dropped.report(report)?;
+    }
     Ok(model)
 }
 
 /// What an id of the file names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Node {
     /// The place at this position.
     Place(u32),
@@ -284,6 +395,49 @@ pub(crate) fn resolve_arc(
     nodes: &NodeTable<'_>,
     report: &mut Report,
 ) -> Step<Option<Ends>> {
+    let ends = ends(raw, arc, nodes, report)?;
+    let arc = &raw.arcs[arc];
+    if arc.kind != ArcKind::Normal && matches!(ends, Some(Ends::Output(..))) {
+        let what = "an inhibitor or read arc goes from a place to a transition";
+        report.error("PNM015", what, arc.span)?;
+        return Ok(None);
+    }
+    Ok(ends)
+}
+
+/// Refuses read arcs beside other arcs from the same place to the same transition: whether the
+/// transition then needs the tokens of both or of the larger one, tools do not agree on.
+pub(crate) fn check_reads(
+    raw: &RawNet<'_>,
+    nodes: &NodeTable<'_>,
+    report: &mut Report,
+) -> Step<()> {
+    if raw.arcs.iter().all(|arc| arc.kind != ArcKind::Read) {
+        return Ok(());
+    }
+    let mut first: RapidHashMap<(Node, Node), ArcKind> = RapidHashMap::default();
+    for arc in raw.arcs.iter().filter(|arc| arc.kind != ArcKind::Inhibitor) {
+        let (Some(source), Some(target)) = (nodes.get(&arc.source), nodes.get(&arc.target)) else {
+            continue;
+        };
+        let other = first.insert((source, target), arc.kind);
+        if other.is_some_and(|other| other == ArcKind::Read || arc.kind == ArcKind::Read) {
+            let what = "a read arc stands beside another arc between the same nodes";
+            report.add(
+                Diagnostic::error("PNM015", what, arc.span)
+                    .help("make one arc of them, with the tokens that are needed"),
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn ends(
+    raw: &RawNet<'_>,
+    arc: usize,
+    nodes: &NodeTable<'_>,
+    report: &mut Report,
+) -> Step<Option<Ends>> {
     let arc = &raw.arcs[arc];
     let mut ends = [None, None];
     for (end, (id, what)) in ends
@@ -331,7 +485,7 @@ fn place_transition(
     let mut patience = Patience::new(budget, 1024);
     let mut builder = NetBuilder::new(raw.name.as_ref());
     for place in &raw.places {
-        let id = builder.place(&place.id, place.initial);
+        let id = builder.place(&place.id, place.initial.unwrap_or(0));
         if let Some(label) = differing(&place.label, &place.id) {
             builder.label_place(id, label);
         }
@@ -346,12 +500,21 @@ fn place_transition(
         if let Some(spent) = patience.spent() {
             return Err(gave_up(spent));
         }
+        let weight = arc.weight.unwrap_or(1);
         match resolve_arc(raw, index, nodes, report)? {
-            Some(Ends::Input(place, transition)) => builder.input(place, transition, arc.weight),
-            Some(Ends::Output(transition, place)) => builder.output(transition, place, arc.weight),
+            Some(Ends::Input(place, transition)) => match arc.kind {
+                ArcKind::Normal => builder.input(place, transition, weight),
+                ArcKind::Read => {
+                    builder.input(place, transition, weight);
+                    builder.output(transition, place, weight);
+                }
+                ArcKind::Inhibitor => builder.inhibitor(place, transition, weight),
+            },
+            Some(Ends::Output(transition, place)) => builder.output(transition, place, weight),
             None => {}
         }
     }
+    check_reads(raw, nodes, report)?;
     if let Some(units) = &raw.units
         && let Some(nupn) = resolve_units(raw, units, nodes, report)?
     {
@@ -432,7 +595,8 @@ fn resolve_units(
     if problem.is_none() {
         match Nupn::new(units.safe, unit_of, parent) {
             Ok(nupn) => {
-                let initial: Vec<u64> = raw.places.iter().map(|place| place.initial).collect();
+                let tokens = raw.places.iter().map(|place| place.initial.unwrap_or(0));
+                let initial: Vec<u64> = tokens.collect();
                 let broken = if units.safe {
                     nupn.violated_by(&initial)
                 } else {

@@ -9,7 +9,7 @@ use rapidhash::RapidHashSet;
 use stubborn_diagnostics::{Diagnostic, SourceFile, Span};
 use stubborn_system::budget::UNLIMITED;
 
-use crate::model::Model;
+use crate::model::{Model, Which};
 use crate::report::{Report, shown};
 use crate::tree::{Element, Forest};
 use crate::xml::{Cursor, Step, Token};
@@ -63,7 +63,9 @@ pub fn read_properties(
         report: &mut report,
         properties: &mut properties,
     };
-    if let Err(fatal) = reader.file() {
+    let read = reader.file();
+    let dropped = std::mem::take(&mut reader.cursor.dropped);
+    if let Err(fatal) = read.and_then(|()| dropped.report(&mut report)) {
         report.fatal(*fatal);
     }
     (properties, report.into_messages())
@@ -103,8 +105,10 @@ impl<'c, 'a> PropertyReader<'c, 'a> {
             match self.cursor.next()? {
                 Token::Open(tag) if tag.name == "property-set" => found = true,
                 Token::Open(tag) if tag.name == "property" => self.property(tag.span)?,
-                Token::Open(_) => self.cursor.skip()?,
-                Token::Close | Token::Text(_) => {}
+                Token::Open(_) if !found => self.cursor.pass_over()?,
+                Token::Open(tag) => self.cursor.other(tag)?,
+                Token::Close => {}
+                Token::Text(text) => self.cursor.stray(&text),
                 Token::End => break,
             }
         }
@@ -120,16 +124,15 @@ impl<'c, 'a> PropertyReader<'c, 'a> {
         let mut id = String::new();
         let mut formula = None;
         let mut forest = Forest::default();
-        loop {
-            match self.cursor.next()? {
-                Token::Open(tag) if tag.name == "id" => id = self.cursor.text()?.into_owned(),
-                Token::Open(tag) if tag.name == "formula" => {
-                    let element = forest.read_with_text(&mut self.cursor, tag)?;
+        while let Some(tag) = self.cursor.child()? {
+            match tag.name {
+                "id" if id.is_empty() => id = self.cursor.text()?.into_owned(),
+                "formula" if formula.is_none() => {
+                    let element = forest.read(&mut self.cursor, tag)?;
+                    forest.tag(element);
                     formula = forest.first_child(element);
                 }
-                Token::Open(_) => self.cursor.skip()?,
-                Token::Close | Token::End => break,
-                Token::Text(_) => {}
+                _ => self.cursor.other(tag)?,
             }
         }
         let Some(root) = formula else {
@@ -137,48 +140,71 @@ impl<'c, 'a> PropertyReader<'c, 'a> {
             return self.report.error("PNM060", what, span);
         };
         let span = forest.tag(root).span;
+        let read = self.question(&forest, root, id, span)?;
+        match read {
+            // Of a formula that is wrong anyway, not all was looked at.
+            false => Ok(()),
+            true => forest.report_unread(&mut self.cursor.dropped),
+        }
+    }
+
+    /// Adds the property of a formula; false if it is wrong, which was reported then.
+    fn question(
+        &mut self,
+        forest: &Forest<'a>,
+        root: Element,
+        id: String,
+        span: Span,
+    ) -> Step<bool> {
         let mut formulas = Formulas {
-            forest: &forest,
+            forest,
             model: self.model,
             report: self.report,
         };
+        let mut understood = true;
         match formulas.question(root)? {
             Ok(question) => self.properties.push(ContestProperty { id, question, span }),
-            Err(Unusable::Wrong) => {}
+            Err(Unusable::Wrong) => understood = false,
             Err(Unusable::Ctl) => {
                 let question = match formulas.branching(root)? {
                     Ok(formula) => Question::Ctl(formula),
-                    Err(Unusable::Wrong) => return Ok(()),
+                    Err(Unusable::Wrong) => return Ok(false),
                     Err(Unusable::Ctl) => {
                         let what = format!("`{}` is no CTL formula", shown(&id));
                         let help = "each path quantifier has one temporal operator";
                         let warning = Diagnostic::warning("PNM065", what, span).help(help);
                         self.report.add(warning)?;
+                        understood = false;
                         Question::Unsupported
                     }
                 };
                 self.properties.push(ContestProperty { id, question, span });
             }
         }
-        Ok(())
+        Ok(understood)
     }
 }
 
 /// Of some transitions, those that decide whether any of them is enabled: of several with the
-/// same inputs one, and none that needs more than another. A transition of a coloured net has
+/// same conditions one, and none that needs more than another. A transition of a coloured net has
 /// thousands of instances, and many of them differ in their outputs alone.
 fn easiest(net: &Net, mut transitions: Vec<TransitionId>) -> Vec<TransitionId> {
     /// Above so many different inputs, pairs are not compared.
     const MOST_COMPARED: usize = 2_000;
     transitions.sort_unstable();
-    let mut seen: RapidHashSet<&[Arc<PlaceId>]> = RapidHashSet::default();
-    transitions.retain(|t| seen.insert(net.pre(*t)));
+    let mut seen: RapidHashSet<[&[Arc<PlaceId>]; 2]> = RapidHashSet::default();
+    transitions.retain(|t| seen.insert([net.pre(*t), net.inhibitors(*t)]));
     if transitions.len() > MOST_COMPARED {
         return transitions;
     }
     let needs_more = |t: TransitionId, u: TransitionId| {
         let covered = |arc: &Arc<PlaceId>| net.input_weight(arc.node, t) >= arc.weight;
-        t != u && net.pre(u).len() <= net.pre(t).len() && net.pre(u).iter().all(covered)
+        let inhibited =
+            |arc: &Arc<PlaceId>| (1..=arc.weight).contains(&net.inhibitor_weight(arc.node, t));
+        t != u
+            && net.pre(u).len() <= net.pre(t).len()
+            && net.pre(u).iter().all(covered)
+            && net.inhibitors(u).iter().all(inhibited)
     };
     let all = transitions.clone();
     transitions.retain(|t| !all.iter().any(|u| needs_more(*t, *u)));
@@ -272,14 +298,11 @@ impl<'f, 'a> Formulas<'f, 'a> {
             "until" => self.until(element),
             "is-fireable" => {
                 let mut transitions = Vec::new();
-                for child in self.forest.children(element) {
-                    let id = self.forest.text(child).trim();
-                    match self.model.transitions_of(id) {
-                        Some(found) => transitions.extend(found),
-                        None => {
-                            let span = self.forest.tag(child).span;
-                            return self.unknown("transition", id, span);
-                        }
+                for child in self.forest.children(element).collect::<Vec<_>>() {
+                    let id = usable!(self.named("transition", child));
+                    match self.model.transition(id) {
+                        Ok(found) => transitions.extend(found.map(TransitionId)),
+                        Err(which) => return self.unknown("transition", id, &which, child),
                     }
                 }
                 let transitions = easiest(&self.model.net, transitions);
@@ -367,9 +390,13 @@ impl<'f, 'a> Formulas<'f, 'a> {
         for child in children {
             let operand = self.forest.first_child(child);
             match (self.forest.name(child), operand) {
-                ("before", Some(inner)) => before = Some(usable!(self.branching(inner))),
-                ("reach", Some(inner)) => reach = Some(usable!(self.branching(inner))),
-                _ => {}
+                ("before", Some(inner)) if before.is_none() => {
+                    before = Some(usable!(self.branching(inner)))
+                }
+                ("reach", Some(inner)) if reach.is_none() => {
+                    reach = Some(usable!(self.branching(inner)))
+                }
+                _ => return self.not_in_until(child),
             }
         }
         Ok(match (before, reach) {
@@ -380,13 +407,19 @@ impl<'f, 'a> Formulas<'f, 'a> {
         })
     }
 
+    fn not_in_until<T>(&mut self, child: Element) -> Usable<T> {
+        let tag = self.forest.tag(child);
+        let what = format!("`{}` stands where `before` and `reach` do", shown(tag.name));
+        self.wrong("PNM062", what, tag.span)
+    }
+
     fn until(&mut self, element: Element) -> Usable<Formula> {
         let (mut before, mut reach) = (None, None);
         for child in self.forest.children(element) {
             match self.forest.name(child) {
-                "before" => before = Some(usable!(self.only_operand(child))),
-                "reach" => reach = Some(usable!(self.only_operand(child))),
-                _ => {}
+                "before" if before.is_none() => before = Some(usable!(self.only_operand(child))),
+                "reach" if reach.is_none() => reach = Some(usable!(self.only_operand(child))),
+                _ => return self.not_in_until(child),
             }
         }
         match (before, reach) {
@@ -477,21 +510,30 @@ impl<'f, 'a> Formulas<'f, 'a> {
 
     fn places(&mut self, element: Element) -> Usable<Vec<PlaceId>> {
         let mut places = Vec::new();
-        for child in self.forest.children(element) {
-            let id = self.forest.text(child).trim();
-            match self.model.places_of(id) {
-                Some(found) => places.extend(found),
-                None => return self.unknown("place", id, self.forest.tag(child).span),
+        for child in self.forest.children(element).collect::<Vec<_>>() {
+            let id = usable!(self.named("place", child));
+            match self.model.place(id) {
+                Ok(found) => places.extend(found.map(PlaceId)),
+                Err(which) => return self.unknown("place", id, &which, child),
             }
         }
         Ok(Ok(places))
     }
 
-    fn unknown<T>(&mut self, kind: &str, id: &str, span: Span) -> Usable<T> {
-        let help = format!("formulas name a {kind} by its `id`, not by its `name`");
-        let what = format!("the net has no {kind} `{}`", shown(id));
-        self.report
-            .add(Diagnostic::error("PNM064", what, span).help(help))?;
+    /// The name in an element that names something of a kind.
+    fn named(&mut self, kind: &str, element: Element) -> Usable<&'f str> {
+        let forest = self.forest;
+        let tag = forest.tag(element);
+        if tag.name != kind {
+            let what = format!("`{}` stands where a `{kind}` is named", shown(tag.name));
+            return self.wrong("PNM061", what, tag.span);
+        }
+        Ok(Ok(forest.text(element).trim()))
+    }
+
+    fn unknown<T>(&mut self, kind: &str, id: &str, which: &Which, element: Element) -> Usable<T> {
+        let span = self.forest.tag(element).span;
+        self.report.add(which.message(kind, id, span))?;
         Ok(Err(Unusable::Wrong))
     }
 

@@ -6,7 +6,7 @@ use stubborn_system::{Budget, Spent};
 use crate::xml::{Fatal, Step};
 
 /// Reading stops after this many messages.
-const MAX_MESSAGES: usize = 50;
+pub(crate) const MAX_MESSAGES: usize = 50;
 
 /// The messages so far.
 #[derive(Default)]

@@ -1,13 +1,14 @@
 //! A net as PNML, for other tools and for comparing unfoldings.
 //!
-//! What is written is read back as the same net: ids, names, weights, markings and units.
+//! What is written is read back as the same net: ids, names, weights, markings and units. An inhibitor arc
+//! says so in its attribute `type`, as TAPAAL's do.
 
 use std::fmt;
 
 use quick_xml::escape::escape;
 
 use stubborn_net::PlaceId;
-use stubborn_net::{Net, Weight};
+use stubborn_net::{Arc, Net, Weight};
 use stubborn_net::{Nupn, UnitId};
 
 /// The net as a PNML document.
@@ -47,16 +48,21 @@ impl fmt::Display for Document<'_> {
         let mut number = 0;
         for transition in net.transitions() {
             let t = net.transition_name(transition);
+            let place = |arc: &Arc<PlaceId>| net.place_name(arc.node);
             for input in net.pre(transition) {
-                arc(f, &mut number, net.place_name(input.node), t, input.weight)?;
+                arc(f, &mut number, (place(input), t), "", input.weight)?;
             }
             for output in net.post(transition) {
+                arc(f, &mut number, (t, place(output)), "", output.weight)?;
+            }
+            for inhibitor in net.inhibitors(transition) {
+                let kind = " type=\"inhibitor\"";
                 arc(
                     f,
                     &mut number,
-                    t,
-                    net.place_name(output.node),
-                    output.weight,
+                    (place(inhibitor), t),
+                    kind,
+                    inhibitor.weight,
                 )?;
             }
         }
@@ -74,14 +80,14 @@ fn name(f: &mut fmt::Formatter<'_>, label: &str) -> fmt::Result {
 fn arc(
     f: &mut fmt::Formatter<'_>,
     number: &mut usize,
-    source: &str,
-    target: &str,
+    (source, target): (&str, &str),
+    kind: &str,
     weight: Weight,
 ) -> fmt::Result {
     let (source, target) = (escape(source), escape(target));
     write!(
         f,
-        "<arc id=\"arc{number}\" source=\"{source}\" target=\"{target}\""
+        "<arc id=\"arc{number}\" source=\"{source}\" target=\"{target}\"{kind}"
     )?;
     *number += 1;
     if weight == 1 {

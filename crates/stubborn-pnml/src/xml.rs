@@ -1,6 +1,9 @@
 //! A narrow view on XML: opening tags, closing tags and text, nothing else.
 //!
-//! Both readers (nets and properties) pull [`Token`]s from one [`Cursor`]. The cursor is
+//! Both readers (nets and properties) pull [`Token`]s from one [`Cursor`]. **Nothing is dropped
+//! unread**: a reader asks for attributes by name and for elements one by one, and whatever it does
+//! not ask for is compared with the list of what [may be skipped](crate::skipped) and is an error
+//! if it is not in there. The cursor is also
 //! where hostile XML ends: nesting is bounded, document type definitions with content and
 //! entities of the file's own are refused (so there is nothing to expand), a text that ends
 //! inside an element is reported as truncated. It borrows from the source and keeps no tree.
@@ -11,10 +14,12 @@ use quick_xml::Reader;
 use quick_xml::escape::{resolve_predefined_entity, unescape};
 use quick_xml::events::Event;
 use quick_xml::events::attributes::Attributes;
+use rapidhash::{RapidHashMap, RapidHashSet};
 use stubborn_diagnostics::{Diagnostic, Span};
 use stubborn_system::{Budget, Patience};
 
-use crate::report::gave_up;
+use crate::report::{MAX_MESSAGES, Report, gave_up, shown};
+use crate::skipped::{self, Sense};
 
 /// Elements may be nested this deep. Real files stay below 40; formulas that tools generate
 /// reach some hundreds. Everything that recurses over elements relies on this bound.
@@ -39,29 +44,45 @@ pub(crate) struct Tag<'a> {
 }
 
 impl<'a> Tag<'a> {
-    /// The value of an attribute, with character references resolved.
-    pub(crate) fn attribute(&self, key: &str) -> Step<Option<Cow<'a, str>>> {
+    /// Calls `each` with the name of every attribute, as it is written, and its raw value.
+    fn each(&self, mut each: impl FnMut(&'a str, &'a str) -> Step<()>) -> Step<()> {
         // The duplicate check of quick-xml is quadratic in the number of attributes.
         let mut attributes = Attributes::new(self.inner, self.attributes_at);
         attributes.with_checks(false);
         for attribute in attributes {
             let attribute = attribute.map_err(|e| self.malformed(&e.to_string()))?;
-            if attribute.key.local_name().into_inner() == key {
-                let raw = match attribute.value {
-                    Cow::Borrowed(raw) => raw,
-                    Cow::Owned(_) => return Err(self.malformed("attribute is not plain text")),
-                };
-                return unescape(raw)
-                    .map(Some)
-                    .map_err(|e| self.malformed(&e.to_string()));
-            }
+            let Cow::Borrowed(raw) = attribute.value else {
+                return Err(self.malformed("attribute is not plain text"));
+            };
+            each(attribute.key.into_inner(), raw)?;
         }
-        Ok(None)
+        Ok(())
+    }
+
+    /// The values of attributes, with character references resolved; `other` gets what is not
+    /// among the keys.
+    pub(crate) fn take<const N: usize>(
+        &self,
+        keys: [&str; N],
+        mut other: impl FnMut(&'a str, &'a str) -> Step<()>,
+    ) -> Step<[Option<Cow<'a, str>>; N]> {
+        let mut values = [const { None }; N];
+        self.each(|name, raw| {
+            let Some(at) = keys.iter().position(|key| *key == name) else {
+                return other(name, raw);
+            };
+            let value = unescape(raw).map_err(|e| self.malformed(&e.to_string()))?;
+            match values[at].replace(value) {
+                None => Ok(()),
+                Some(_) => Err(self.malformed(&format!("the attribute `{name}` occurs twice"))),
+            }
+        })?;
+        Ok(values)
     }
 
     /// The value of an attribute that must be there.
-    pub(crate) fn required(&self, key: &str) -> Step<Cow<'a, str>> {
-        self.attribute(key)?.ok_or_else(|| {
+    pub(crate) fn needed<T>(&self, key: &str, value: Option<T>) -> Step<T> {
+        value.ok_or_else(|| {
             Box::new(Diagnostic::error(
                 "PNM007",
                 format!("`{}` has no attribute `{key}`", self.name),
@@ -82,6 +103,105 @@ impl<'a> Tag<'a> {
     }
 }
 
+/// Messages about what was not read, one for each kind of thing.
+#[derive(Default)]
+pub(crate) struct Dropped {
+    messages: Vec<Diagnostic>,
+    known: RapidHashSet<String>,
+    /// Values that have to be the same in the whole file.
+    same: RapidHashMap<String, String>,
+}
+
+impl Dropped {
+    /// Takes note of something that nobody asked for, where that has a meaning.
+    fn judge(&mut self, sense: Sense, what: &str, value: &str, span: Span) {
+        let value = value.trim();
+        let usual = |values: &[&str]| values.iter().any(|v| v.eq_ignore_ascii_case(value));
+        let message = match sense {
+            Sense::Nothing => return,
+            Sense::NothingIf(values) | Sense::TimeUnless(values) if usual(values) => return,
+            Sense::NothingIfSame(values) if usual(values) => {
+                let first = self.same.entry(what.to_owned());
+                if first.or_insert_with(|| value.to_owned()) == value {
+                    return;
+                }
+                Diagnostic::error(
+                    "PNM020",
+                    format!("{what} differ, which is not supported"),
+                    span,
+                )
+                .help("nets are read without priorities")
+            }
+            Sense::NothingIf(_) | Sense::NothingIfSame(_) => {
+                let what = format!("{what} with the value `{}` is not supported", shown(value));
+                Diagnostic::error("PNM020", what, span)
+            }
+            Sense::TimeUnless(_) => Diagnostic::warning(
+                "PNM021",
+                format!("{what} is about time, and is not read"),
+                span,
+            )
+            .help("the net is read without time: each transition may fire when it is enabled"),
+            Sense::Unknown => {
+                Diagnostic::error("PNM020", format!("{what} is not understood"), span).help(
+                    "it may change what the file means; remove it if it does not, or put it into \
+                     `toolspecific`",
+                )
+            }
+        };
+        self.add(message);
+    }
+
+    /// An element that nobody asked for.
+    fn element(&mut self, sense: Sense, around: &str, tag: &Tag<'_>, value: &str) {
+        if sense != Sense::Nothing {
+            let what = format!("`{}` in `{}`", shown(tag.name), shown(around));
+            self.judge(sense, &what, value, tag.span);
+        }
+    }
+
+    /// An element in another one that is not understood there, whatever the list says.
+    pub(crate) fn not_understood(&mut self, around: &str, tag: &Tag<'_>) {
+        self.element(Sense::Unknown, around, tag, "");
+    }
+
+    /// An element of a tree that nobody looked at.
+    pub(crate) fn unseen(&mut self, around: &str, tag: &Tag<'_>) {
+        self.element(skipped::element(around, tag.name), around, tag, "");
+    }
+
+    /// An attribute that nobody asked for.
+    pub(crate) fn attribute(&mut self, tag: &Tag<'_>, name: &str, raw: &str) {
+        let sense = skipped::attribute(tag.name, name);
+        if sense != Sense::Nothing {
+            let what = format!("the attribute `{}` of `{}`", shown(name), shown(tag.name));
+            let value = unescape(raw).unwrap_or(Cow::Borrowed(raw));
+            self.judge(sense, &what, &value, tag.span);
+        }
+    }
+
+    /// Text where none is expected: it is nearly always an accident.
+    pub(crate) fn text(&mut self, around: &str, text: &str, span: Span) {
+        if !text.trim().is_empty() {
+            let text = shown(text.trim());
+            let what = format!("the text `{text}` in `{}` is not read", shown(around));
+            self.add(Diagnostic::warning("PNM021", what, span));
+        }
+    }
+
+    fn add(&mut self, message: Diagnostic) {
+        let enough = self.messages.len() > MAX_MESSAGES;
+        if !enough && self.known.insert(message.message.clone()) {
+            self.messages.push(message);
+        }
+    }
+
+    /// Hands on all messages.
+    pub(crate) fn report(self, report: &mut Report) -> Step<()> {
+        self.messages.into_iter().try_for_each(|m| report.add(m))
+    }
+}
+
 /// What the cursor yields.
 pub(crate) enum Token<'a> {
     /// `<name …>`; an empty element yields a [`Token::Close`] right after it.
@@ -98,7 +218,11 @@ pub(crate) enum Token<'a> {
 pub(crate) struct Cursor<'a> {
     reader: Reader<&'a [u8]>,
     text: &'a str,
-    depth: usize,
+    /// The names of the open elements.
+    open: Vec<&'a str>,
+    /// The element that was opened last, until its attributes have been looked at.
+    unexamined: Option<Tag<'a>>,
+    pub(crate) dropped: Dropped,
     patience: Patience<'a>,
 }
 
@@ -115,14 +239,16 @@ impl<'a> Cursor<'a> {
         Self {
             reader,
             text,
-            depth: 0,
+            open: Vec::new(),
+            unexamined: None,
+            dropped: Dropped::default(),
             patience: Patience::new(budget, LOOK_EVERY),
         }
     }
 
     /// How many elements are open.
     pub(crate) fn depth(&self) -> usize {
-        self.depth
+        self.open.len()
     }
 
     /// The place the cursor has reached.
@@ -131,8 +257,31 @@ impl<'a> Cursor<'a> {
         Span::new(at, at)
     }
 
+    /// The values of attributes of the element that was opened last. It may have others only if
+    /// these may be skipped.
+    pub(crate) fn attributes<const N: usize>(
+        &mut self,
+        tag: &Tag<'a>,
+        keys: [&str; N],
+    ) -> Step<[Option<Cow<'a, str>>; N]> {
+        self.unexamined = None;
+        let dropped = &mut self.dropped;
+        tag.take(keys, |name, raw| {
+            dropped.attribute(tag, name, raw);
+            Ok(())
+        })
+    }
+
+    /// Leaves the attributes of the element that was opened last to somebody who looks at them later.
+    pub(crate) fn leave_attributes(&mut self) {
+        self.unexamined = None;
+    }
+
     /// The next token; comments, declarations and processing instructions are passed over.
     pub(crate) fn next(&mut self) -> Step<Token<'a>> {
+        if let Some(tag) = self.unexamined {
+            self.attributes(&tag, [])?;
+        }
         if let Some(spent) = self.patience.spent() {
             return Err(gave_up(spent));
         }
@@ -145,9 +294,8 @@ impl<'a> Cursor<'a> {
             let end = self.reader.buffer_position() as usize;
             match event {
                 Event::Start(start_tag) => {
-                    self.depth += 1;
                     let span = Span::new(start, end);
-                    if self.depth > MAX_DEPTH {
+                    if self.open.len() >= MAX_DEPTH {
                         return Err(Box::new(
                             Diagnostic::error(
                                 "PNM004",
@@ -163,15 +311,18 @@ impl<'a> Cursor<'a> {
                     let inner = self.text.get(inner_start..inner_end).unwrap_or("");
                     let qualified = inner.get(..name_length).unwrap_or("");
                     let name = qualified.rsplit(':').next().unwrap_or(qualified);
-                    return Ok(Token::Open(Tag {
+                    let tag = Tag {
                         name,
                         inner,
                         attributes_at: name_length,
                         span,
-                    }));
+                    };
+                    self.open.push(name);
+                    self.unexamined = Some(tag);
+                    return Ok(Token::Open(tag));
                 }
                 Event::End(_) => {
-                    self.depth = self.depth.saturating_sub(1);
+                    self.open.pop();
                     return Ok(Token::Close);
                 }
                 // Does not occur: empty elements are expanded.
@@ -205,7 +356,7 @@ impl<'a> Cursor<'a> {
                     }
                 }
                 Event::Eof => {
-                    if self.depth > 0 {
+                    if !self.open.is_empty() {
                         return Err(Box::new(
                             Diagnostic::error(
                                 "PNM002",
@@ -221,52 +372,112 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Passes over the rest of the element that was opened last, with all it contains.
-    pub(crate) fn skip(&mut self) -> Step<()> {
-        let outside = self.depth.saturating_sub(1);
-        while self.depth > outside {
-            if let Token::End = self.next()? {
-                break;
+    /// Passes over an element that was just opened and that the reader does not know, if that may be
+    /// skipped; else there will be a message about it.
+    pub(crate) fn other(&mut self, tag: Tag<'a>) -> Step<()> {
+        self.unexamined = None;
+        let inside = self.open.len().saturating_sub(2);
+        let around = self.open.get(inside).copied().unwrap_or("");
+        let sense = skipped::element(around, tag.name);
+        let mut value = String::new();
+        let has_value = !matches!(sense, Sense::Nothing | Sense::Unknown);
+        if has_value {
+            tag.each(|name, raw| {
+                if name == "value" {
+                    value.push_str(raw);
+                }
+                Ok(())
+            })?;
+        }
+        self.inside(|part| {
+            if has_value {
+                value.push_str(part);
+            }
+        })?;
+        self.dropped.element(sense, around, &tag, &value);
+        Ok(())
+    }
+
+    /// Passes over the rest of the element that was opened last, of which there is a message or whose
+    /// contents are somebody else's.
+    pub(crate) fn pass_over(&mut self) -> Step<()> {
+        self.inside(|_| {})
+    }
+
+    /// Reads to the end of the element that was opened last, without a look at what is inside but its
+    /// texts.
+    fn inside(&mut self, mut text: impl FnMut(&str)) -> Step<()> {
+        self.leave_attributes();
+        let outside = self.open.len().saturating_sub(1);
+        while self.open.len() > outside {
+            match self.next()? {
+                Token::Text(part) => text(&part),
+                Token::Open(_) => self.leave_attributes(),
+                Token::Close => {}
+                Token::End => break,
             }
         }
         Ok(())
     }
 
-    /// The text of the element that was opened last, trimmed; elements inside are passed over.
+    /// The next element directly inside the one that is open, or none at its end.
+    pub(crate) fn child(&mut self) -> Step<Option<Tag<'a>>> {
+        loop {
+            match self.next()? {
+                Token::Open(tag) => return Ok(Some(tag)),
+                Token::Close | Token::End => return Ok(None),
+                Token::Text(text) => self.stray(&text),
+            }
+        }
+    }
+
+    /// Text where none is expected.
+    pub(crate) fn stray(&mut self, text: &str) {
+        if !text.trim().is_empty() {
+            let here = self.here();
+            let around = self.open.last().copied().unwrap_or("");
+            self.dropped.text(around, text, here);
+        }
+    }
+
+    /// The text of the element that was opened last, trimmed.
     pub(crate) fn text(&mut self) -> Step<Cow<'a, str>> {
         let mut whole: Cow<'a, str> = Cow::Borrowed("");
         loop {
             match self.next()? {
-                Token::Text(part) => {
-                    if whole.is_empty() {
-                        whole = part;
-                    } else {
-                        whole.to_mut().push_str(&part);
-                    }
-                }
-                Token::Open(_) => self.skip()?,
+                Token::Text(part) => append(&mut whole, part),
+                Token::Open(tag) => self.other(tag)?,
                 Token::Close | Token::End => break,
             }
         }
-        Ok(match whole {
-            Cow::Borrowed(text) => Cow::Borrowed(text.trim()),
-            Cow::Owned(text) => Cow::Owned(text.trim().to_owned()),
-        })
+        Ok(trimmed(whole))
     }
 
-    /// The `text` child of the element that was opened last, as names and numbers are written.
+    /// What a name or a number says: the text of a `text` or a `value` inside the element that was
+    /// opened last, or directly in it. None if it says nothing.
     pub(crate) fn label(&mut self) -> Step<Option<Cow<'a, str>>> {
         let mut found = None;
+        let mut direct: Cow<'a, str> = Cow::Borrowed("");
         loop {
             match self.next()? {
-                Token::Open(tag) if tag.name == "text" && found.is_none() => {
-                    found = Some(self.text()?);
+                Token::Open(tag) if tag.name == "text" || tag.name == "value" => {
+                    let text = self.text()?;
+                    if found.replace(text).is_some() {
+                        let around = self.open.last().copied().unwrap_or("");
+                        self.dropped.not_understood(around, &tag);
+                    }
                 }
-                Token::Open(_) => self.skip()?,
-                Token::Close | Token::End => return Ok(found),
-                Token::Text(_) => {}
+                Token::Open(tag) => self.other(tag)?,
+                Token::Text(part) => append(&mut direct, part),
+                Token::Close | Token::End => break,
             }
         }
+        let direct = trimmed(direct);
+        if found.is_some() || direct.is_empty() {
+            self.stray(&direct);
+            return Ok(found);
+        }
+        Ok(Some(direct))
     }
 
     fn not_well_formed(&self, error: &quick_xml::Error) -> Fatal {
@@ -288,6 +499,22 @@ impl<'a> Cursor<'a> {
             format!("this is not well-formed XML: {message}"),
             Span::new(at, at + 1),
         ))
+    }
+}
+
+/// Appends a piece of text; space at the beginning is no text.
+pub(crate) fn append<'a>(whole: &mut Cow<'a, str>, part: Cow<'a, str>) {
+    if whole.trim_start().is_empty() {
+        *whole = part;
+    } else {
+        whole.to_mut().push_str(&part);
+    }
+}
+
+fn trimmed(text: Cow<'_, str>) -> Cow<'_, str> {
+    match text {
+        Cow::Borrowed(text) => Cow::Borrowed(text.trim()),
+        Cow::Owned(text) => Cow::Owned(text.trim().to_owned()),
     }
 }
 
@@ -318,9 +545,10 @@ mod tests {
             panic!()
         };
         assert_eq!(tag.name, "b");
-        assert_eq!(tag.attribute("c").ok().flatten().as_deref(), Some("1 < 2"));
-        assert_eq!(tag.attribute("d").ok().flatten().as_deref(), Some(""));
-        assert!(tag.required("e").is_err());
+        let [c, d, e] = cursor.attributes(&tag, ["c", "d", "e"]).ok().unwrap();
+        assert_eq!(c.as_deref(), Some("1 < 2"));
+        assert_eq!(d.as_deref(), Some(""));
+        assert!(tag.needed("e", e).is_err());
         assert!(matches!(cursor.next(), Ok(Token::Close)));
         assert!(matches!(cursor.next(), Ok(Token::End)));
     }

@@ -8,3 +8,4 @@ mod formulas;
 mod hostile;
 mod nets;
 mod round_trip;
+mod unread;

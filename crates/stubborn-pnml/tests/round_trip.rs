@@ -24,8 +24,8 @@ fn check(net: &Net, what: &str) {
     for t in net.transitions() {
         assert_eq!(again.transition_name(t), net.transition_name(t), "{what}");
         assert_eq!(
-            (again.pre(t), again.post(t)),
-            (net.pre(t), net.post(t)),
+            (again.pre(t), again.post(t), again.inhibitors(t)),
+            (net.pre(t), net.post(t), net.inhibitors(t)),
             "{what}"
         );
     }

@@ -359,6 +359,7 @@ impl Coloured {
                 net.transitions.push(NetTransition {
                     takes: arcs(&transition.takes, &binding)?,
                     gives: arcs(&transition.gives, &binding)?,
+                    inhibitors: vec![],
                 });
             }
             transitions.push((first..net.transitions.len()).collect());

@@ -5,13 +5,15 @@ use crate::random::Random;
 use crate::reference::net::{Arcs, Comparison, Condition, Net, NetTransition, Sum};
 
 /// What may be noted.
-pub const FEATURES: [&str; 15] = [
+pub const FEATURES: [&str; 17] = [
     "net large or unbounded",
     "net machines",
     "net any shape",
     "net coloured",
     "net weights",
     "net read loop",
+    "net read arc",
+    "net inhibitor arc",
     "net source transition",
     "net sink transition",
     "net transition without arcs",
@@ -41,7 +43,16 @@ pub fn net(random: &mut Random, coverage: &mut Coverage) -> Net {
         net.initial[place] =
             *random.pick(&[15, 16, 255, 256, 257, 65_536, 4_294_967_294, 4_294_967_295]);
     }
+    if random.chance(1, 3) {
+        inhibit(random, &mut net);
+    }
     for transition in &net.transitions {
+        if !transition.inhibitors.is_empty() {
+            coverage.note("net inhibitor arc");
+        }
+        if transition.read_arcs().next().is_some() {
+            coverage.note("net read arc");
+        }
         let arcs = || transition.takes.iter().chain(&transition.gives);
         if arcs().any(|(_, weight)| *weight > 1) {
             coverage.note("net weights");
@@ -60,6 +71,31 @@ pub fn net(random: &mut Random, coverage: &mut Coverage) -> Net {
         );
     }
     net
+}
+
+/// Adds inhibitor arcs, and takes that are given back.
+fn inhibit(random: &mut Random, net: &mut Net) {
+    let places = net.initial.len();
+    for transition in &mut net.transitions {
+        while random.chance(1, 3) {
+            let arc = (random.below(places), [1, 1, 1, 2, 2, 3][random.below(6)]);
+            if !transition
+                .inhibitors
+                .iter()
+                .any(|(place, _)| *place == arc.0)
+            {
+                transition.inhibitors.push(arc);
+            }
+        }
+        if random.chance(1, 6) {
+            let arc = (random.below(places), 1 + random.below(2) as u64);
+            let sides = || transition.takes.iter().chain(&transition.gives);
+            if sides().all(|(place, _)| *place != arc.0) {
+                transition.takes.push(arc);
+                transition.gives.push(arc);
+            }
+        }
+    }
 }
 
 /// Machines of a few places each, and resources that they take and give back, or not.
@@ -88,6 +124,7 @@ fn machines(random: &mut Random) -> Net {
             let mut transition = NetTransition {
                 takes: vec![(first + at, 1)],
                 gives: next.map(|next| (next, 1)).into_iter().collect(),
+                inhibitors: vec![],
             };
             for resource in 0..resources {
                 match random.below(6) {
@@ -108,6 +145,7 @@ fn machines(random: &mut Random) -> Net {
             net.transitions.push(NetTransition {
                 takes: vec![(first + from, 1)],
                 gives: vec![(first + to, 1)],
+                inhibitors: vec![],
             });
         }
     }
@@ -142,6 +180,7 @@ fn anything(random: &mut Random) -> Net {
         let transition = NetTransition {
             takes: side(random, takes),
             gives: side(random, gives),
+            inhibitors: vec![],
         };
         if takes > 0 || random.chance(1, 10) {
             net.transitions.push(transition);

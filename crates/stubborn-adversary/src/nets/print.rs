@@ -11,6 +11,19 @@ use crate::reference::net::{Comparison, Condition, Marking, Net, Sum};
 
 const HEAD: &str = "<pnml xmlns=\"http://www.pnml.org/version-2009/grammar/pnml\">";
 
+/// An inhibitor or read arc may be told in several ways: an attribute and an element of the arc.
+fn special(kind: &str, number: usize) -> (String, String) {
+    match number % 4 {
+        0 => (format!(" type=\"{kind}\""), String::new()),
+        1 => (String::new(), format!("<type value=\"{kind}\"/>")),
+        2 => (
+            String::new(),
+            format!("<arctype><text>{kind}</text></arctype>"),
+        ),
+        _ => (String::new(), format!("<type><text>{kind}</text></type>")),
+    }
+}
+
 /// A net as a file. With a state space, places that are never marked together are said to
 /// be units, if no place ever has two tokens.
 pub fn net(net: &Net, units_of: Option<&Graph<Marking>>) -> String {
@@ -32,33 +45,43 @@ pub fn net(net: &Net, units_of: Option<&Graph<Marking>>) -> String {
         let _ = writeln!(text, "<transition id=\"t{number}\"/>");
     }
     let mut arcs = 0;
-    let mut arc = |text: &mut String, source: String, target: String, weight: u64| {
-        let inscription = match weight {
-            1 => String::new(),
-            _ => format!("<inscription><text>{weight}</text></inscription>"),
+    let mut arc = |text: &mut String, source: String, target: String, kind: &str, weight: u64| {
+        // Numbers are told in two ways.
+        let inscription = match (weight, arcs % 2) {
+            (1, _) => String::new(),
+            (_, 0) => format!("<inscription><text>{weight}</text></inscription>"),
+            _ => format!("<inscription><value>{weight}</value></inscription>"),
+        };
+        let (attribute, element) = match kind {
+            "" => Default::default(),
+            _ => special(kind, arcs),
         };
         let _ = writeln!(
             text,
-            "<arc id=\"a{arcs}\" source=\"{source}\" target=\"{target}\">{inscription}</arc>"
+            "<arc id=\"a{arcs}\" source=\"{source}\" target=\"{target}\"{attribute}>{inscription}\
+             {element}</arc>"
         );
         arcs += 1;
     };
     for (number, transition) in net.transitions.iter().enumerate() {
+        let t = || format!("t{number}");
+        // Every other loop is written as a read arc.
+        let is_read = |arc: &(usize, u64)| {
+            (arc.0 + number).is_multiple_of(2) && transition.read_arcs().any(|other| other == arc)
+        };
         for (place, weight) in &transition.takes {
-            arc(
-                &mut text,
-                format!("p{place}"),
-                format!("t{number}"),
-                *weight,
-            );
+            let kind = if is_read(&(*place, *weight)) {
+                "read"
+            } else {
+                ""
+            };
+            arc(&mut text, format!("p{place}"), t(), kind, *weight);
         }
-        for (place, weight) in &transition.gives {
-            arc(
-                &mut text,
-                format!("t{number}"),
-                format!("p{place}"),
-                *weight,
-            );
+        for (place, weight) in transition.gives.iter().filter(|arc| !is_read(arc)) {
+            arc(&mut text, t(), format!("p{place}"), "", *weight);
+        }
+        for (place, weight) in &transition.inhibitors {
+            arc(&mut text, format!("p{place}"), t(), "inhibitor", *weight);
         }
     }
     let each: Vec<Vec<usize>> = (0..net.initial.len()).map(|place| vec![place]).collect();

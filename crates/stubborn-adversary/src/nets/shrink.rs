@@ -16,7 +16,12 @@ pub(super) fn smaller_nets(net: &Net) -> Vec<Net> {
         let mut smaller = net.clone();
         smaller.initial.remove(place);
         for transition in &mut smaller.transitions {
-            for side in [&mut transition.takes, &mut transition.gives] {
+            let NetTransition {
+                takes,
+                gives,
+                inhibitors,
+            } = transition;
+            for side in [takes, gives, inhibitors] {
                 side.retain(|(other, _)| *other != place);
                 for (other, _) in side {
                     *other -= usize::from(*other > place);
@@ -29,16 +34,23 @@ pub(super) fn smaller_nets(net: &Net) -> Vec<Net> {
         (0..net.initial.len()).for_each(|place| fewer_places(&mut all, place));
     }
     for (number, transition) in net.transitions.iter().enumerate() {
-        let mut with = |takes: Arcs, gives: Arcs| {
+        let mut with = |changed: NetTransition| {
             let mut smaller = net.clone();
-            smaller.transitions[number] = NetTransition { takes, gives };
+            smaller.transitions[number] = changed;
             all.push(smaller);
         };
+        let same = || transition.clone();
         for takes in smaller_arcs(&transition.takes) {
-            with(takes, transition.gives.clone());
+            with(NetTransition { takes, ..same() });
         }
         for gives in smaller_arcs(&transition.gives) {
-            with(transition.takes.clone(), gives);
+            with(NetTransition { gives, ..same() });
+        }
+        for inhibitors in smaller_arcs(&transition.inhibitors) {
+            with(NetTransition {
+                inhibitors,
+                ..same()
+            });
         }
     }
     for (place, tokens) in net.initial.iter().enumerate() {

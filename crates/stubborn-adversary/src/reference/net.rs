@@ -12,6 +12,15 @@ pub struct NetTransition {
     pub takes: Arcs,
     /// What it gives.
     pub gives: Arcs,
+    /// Places that must have fewer tokens.
+    pub inhibitors: Arcs,
+}
+
+impl NetTransition {
+    /// The arcs of what it takes and gives back, which may be written as read arcs.
+    pub fn read_arcs(&self) -> impl Iterator<Item = &(usize, u64)> {
+        self.takes.iter().filter(|arc| self.gives.contains(arc))
+    }
 }
 
 /// A place/transition net.
@@ -32,10 +41,11 @@ const MOST_TOKENS: u64 = u32::MAX as u64;
 impl Net {
     /// Whether a transition can fire.
     pub fn is_enabled(&self, marking: &Marking, transition: usize) -> bool {
-        let takes = &self.transitions[transition].takes;
-        takes
-            .iter()
-            .all(|(place, weight)| marking[*place] >= *weight)
+        let NetTransition {
+            takes, inhibitors, ..
+        } = &self.transitions[transition];
+        let has = |(place, weight): &(usize, u64)| marking[*place] >= *weight;
+        takes.iter().all(has) && !inhibitors.iter().any(has)
     }
 
     /// The marking after a transition has fired; `None` if there are too many tokens.
@@ -208,6 +218,7 @@ mod tests {
         NetTransition {
             takes: takes.to_vec(),
             gives: gives.to_vec(),
+            inhibitors: vec![],
         }
     }
 
@@ -248,6 +259,17 @@ mod tests {
         assert!(Net::has_stable_place(&graph, &[vec![2]]), "it is only read");
         assert!(!Net::has_stable_place(&graph, &[vec![2, 0]]));
         assert!(Net::has_stable_place(&graph, &[vec![0, 1]]), "together");
+    }
+
+    #[test]
+    fn what_inhibits_disables() {
+        let mut net = ring();
+        net.transitions.pop();
+        // No second token in the second place.
+        net.transitions[0].inhibitors = vec![(1, 1)];
+        let graph = net.explore(100).unwrap();
+        assert_eq!(graph.states, [vec![2, 0, 1], vec![1, 1, 1]]);
+        assert!(!net.is_enabled(&vec![1, 1, 1], 0) && net.is_enabled(&vec![1, 0, 1], 0));
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub(super) struct Step {
     pub(super) pre: Vec<(u32, Weight)>,
     /// Outputs, ordered by place.
     pub(super) post: Vec<(u32, Weight)>,
+    /// Places that must have fewer tokens, ordered.
+    pub(super) inhibitors: Vec<(u32, Weight)>,
     /// Position in [`Graph::origins`].
     pub(super) origin: u32,
     /// Length of the sequence.
@@ -59,6 +61,8 @@ pub(super) struct Graph {
     pub(super) origins: Vec<Origin>,
     /// Places that somebody looks at: they stay, and markings differ in nothing else.
     pub(super) watched: Vec<bool>,
+    /// Places that may inhibit a step.
+    pub(super) inhibits: Vec<bool>,
     /// The unit of each place, in nets with units.
     pub(super) unit: Vec<Option<UnitId>>,
     /// For each place, steps that took from it or gave to it when they were added.
@@ -77,6 +81,7 @@ impl Graph {
             .for_each(|place| is_watched[place.index()] = true);
         let mut graph = Self {
             watched: is_watched,
+            inhibits: vec![false; net.place_count()],
             unit: net
                 .places()
                 .map(|place| net.units().map(|units| units.unit_of(place)))
@@ -100,11 +105,23 @@ impl Graph {
             graph.add(Step {
                 pre: arcs(net.pre(t)),
                 post: arcs(net.post(t)),
+                inhibitors: arcs(net.inhibitors(t)),
                 origin: t.0,
                 length: 1,
             });
         }
+        graph.note_inhibitors();
         graph
+    }
+
+    /// Finds out again which places inhibit steps.
+    pub(super) fn note_inhibitors(&mut self) {
+        self.inhibits.fill(false);
+        for step in self.steps.iter().flatten() {
+            for (place, _) in &step.inhibitors {
+                self.inhibits[*place as usize] = true;
+            }
+        }
     }
 
     pub(super) fn add(&mut self, step: Step) {
@@ -215,11 +232,19 @@ impl Graph {
     }
 
     /// The step that does `first` and then `second`, given that the tokens `first` leaves in
-    /// `between` are exactly what `second` takes there. None if weights become too large.
+    /// `between` are exactly what `second` takes there. None if weights become too large, or `first`
+    /// touches what inhibits `second`.
     pub(super) fn sequence(&mut self, first: u32, second: u32, between: u32) -> Option<Step> {
         let (Some(a), Some(b)) = (&self.steps[first as usize], &self.steps[second as usize]) else {
             return None;
         };
+        let touches = |(place, _): &(u32, Weight)| a.takes(*place) > 0 || a.gives(*place) > 0;
+        if b.inhibitors.iter().any(touches) {
+            return None;
+        }
+        let inhibitors = merge(&a.inhibitors, &b.inhibitors, |a, b| {
+            Some(if a == 0 || b == 0 { a.max(b) } else { a.min(b) })
+        })?;
         let without = |arcs: &[(u32, Weight)]| -> Vec<(u32, Weight)> {
             arcs.iter()
                 .filter(|(p, _)| *p != between)
@@ -244,6 +269,7 @@ impl Graph {
         Some(Step {
             pre,
             post,
+            inhibitors,
             origin: (self.origins.len() - 1) as u32,
             length,
         })
@@ -293,6 +319,9 @@ impl Graph {
             }
             for (place, weight) in &step.post {
                 builder.output(new, new_place[*place as usize]?, *weight);
+            }
+            for (place, weight) in &step.inhibitors {
+                builder.inhibitor(new_place[*place as usize]?, new, *weight);
             }
             origins.push(step.origin);
         }

@@ -5,7 +5,7 @@
 //! sets, which would have to walk the chain in every state. The rules go back to Berthelot,
 //! "Transformations and decompositions of nets" (1987), and Haddad and Pradat-Peyre, "New
 //! efficient Petri nets reductions for parallel programs verification" (2006); each is described
-//! in its function with the reason why it is right. All rules together run to a fixed point.
+//! in its function with the reason why it is right, also where there are inhibitor arcs. All rules together run to a fixed point.
 //!
 //! What is kept is said by [`Preserve`], and nothing else is: no counts, no other property.
 //! [`Reduced::original_run`] turns a run of the reduced net into one of the original.
@@ -16,10 +16,10 @@ mod rules;
 use stubborn_system::Budget;
 use stubborn_system::budget::UNLIMITED;
 
-use crate::formula::{Atom, CompareOp, Formula, IntExpr};
+use crate::formula::{Atom, Formula, IntExpr};
 use crate::ids::{PlaceId, TransitionId};
 use crate::invariants::Invariants;
-use crate::net::{Arc, Net, Tokens};
+use crate::net::{Net, Tokens};
 use crate::structural::graph::{Built, Graph};
 
 /// The longest run that is told.
@@ -208,17 +208,8 @@ impl Reduced {
                 Formula::Atom(Atom::Compare(*op, number(left)?, number(right)?))
             }
             Formula::Atom(Atom::Fireable(transitions)) => {
-                let enabled = |t: &TransitionId| {
-                    let enough = |arc: &Arc<PlaceId>| {
-                        let tokens = IntExpr::tokens(vec![self.place(arc.node)?]);
-                        let weight = IntExpr::constant(arc.weight.into());
-                        let at_least = CompareOp::GreaterOrEqual;
-                        Some(Formula::Atom(Atom::Compare(at_least, tokens, weight)))
-                    };
-                    let inputs: Option<Vec<Formula>> =
-                        original.pre(*t).iter().map(enough).collect();
-                    inputs.map(Formula::And)
-                };
+                let enabled =
+                    |t: &TransitionId| self.translate(&Formula::enabled(original, *t), original);
                 let any: Option<Vec<Formula>> = transitions.iter().map(enabled).collect();
                 Formula::Or(any?)
             }
@@ -274,9 +265,7 @@ impl Reduced {
 
 /// Fires a transition in a marking; false, and nothing useful in the marking, if it cannot.
 fn fire(net: &Net, transition: TransitionId, marking: &mut [Tokens]) -> bool {
-    let enough =
-        |arc: &crate::net::Arc<PlaceId>| marking[arc.node.index()] >= Tokens::from(arc.weight);
-    if !net.pre(transition).iter().all(enough) {
+    if !net.is_enabled(transition, |place| marking[place.index()]) {
         return false;
     }
     for (place, change) in net.effects(transition) {

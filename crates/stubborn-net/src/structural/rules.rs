@@ -17,6 +17,12 @@
 //! The consumer of a post-agglomeration is one if there is no other; with several, merging them
 //! with a producer would choose too early. Such a step alone cannot go on for ever, so runs that end or
 //! never do anything visible again are kept, too.
+//!
+//! A place that *inhibits* a transition disables by having tokens, so it is never merged and never
+//! removed, and nothing is brought forward that gives to it or put off that takes from it. (A place
+//! where the marking alone says that it inhibits for ever, or never, is not looked for.) Rules that
+//! only move what a transition does are not concerned by what inhibits that transition itself, if they
+//! leave it when it happens.
 
 use rapidhash::RapidHashMap;
 use stubborn_system::{Budget, Patience};
@@ -36,6 +42,7 @@ pub(super) fn apply(
     budget: &Budget,
 ) {
     while budget.poll().is_none() {
+        graph.note_inhibitors();
         let mut patience = Patience::new(budget, 64);
         let mut changed = false;
         if rules.dead_transitions {
@@ -82,7 +89,8 @@ pub(super) fn apply(
     }
 }
 
-/// A transition that cannot fire even if tokens were never taken away never fires.
+/// A transition that cannot fire even if tokens were never taken away, and inhibited nothing, never
+/// fires.
 fn dead_transitions(graph: &mut Graph) -> bool {
     let mut marked: Vec<bool> = graph
         .places
@@ -199,10 +207,18 @@ fn total(graph: &Graph, number: u32) -> u64 {
     step.map_or(0, |step| step.pre.iter().map(|(_, w)| u64::from(*w)).sum())
 }
 
-/// True if `one` can fire wherever `other` can.
+/// True if `one` can fire wherever `other` can: it needs no more, and everything that inhibits it
+/// inhibits the other one at the latest then.
 fn needs_no_more(graph: &Graph, one: u32, other: u32) -> bool {
     match (&graph.steps[one as usize], &graph.steps[other as usize]) {
-        (Some(one), Some(other)) => one.pre.iter().all(|(p, w)| *w <= other.takes(*p)),
+        (Some(one), Some(other)) => {
+            let inhibited = |(place, weight): &(u32, Weight)| {
+                let mut all = other.inhibitors.iter();
+                all.any(|(p, w)| p == place && w <= weight)
+            };
+            one.pre.iter().all(|(p, w)| *w <= other.takes(*p))
+                && one.inhibitors.iter().all(inhibited)
+        }
         _ => false,
     }
 }
@@ -237,7 +253,8 @@ type Shape = Vec<(u32, Weight, Weight)>;
 
 /// A place is redundant if it never keeps a transition from firing that the rest of the net
 /// lets fire: nothing takes from it; or nothing changes it and it has enough; or its arcs are a
-/// multiple of another place's and it has at least that multiple of tokens.
+/// multiple of another place's and it has at least that multiple of tokens. A place that inhibits does
+/// keep a transition from firing.
 fn redundant_places(graph: &mut Graph) -> bool {
     let mut changed = false;
     let mut by_shape: RapidHashMap<Shape, Vec<(u32, Weight)>> = RapidHashMap::default();
@@ -245,7 +262,7 @@ fn redundant_places(graph: &mut Graph) -> bool {
         let Some(tokens) = graph.places[place as usize] else {
             continue;
         };
-        if graph.watched[place as usize] {
+        if graph.watched[place as usize] || graph.inhibits[place as usize] {
             continue;
         }
         let (takers, givers) = graph.around(place);
@@ -304,28 +321,33 @@ fn redundant_places(graph: &mut Graph) -> bool {
 }
 
 /// A transition is relevant if it changes a watched place, or gives more than it takes to a place
-/// from which a relevant one takes. The others can be left out of a run, one and all: what is left
-/// finds at least as many tokens where it takes some, and shows the same.
+/// from which a relevant one takes, or takes more than it gives from a place that inhibits a relevant
+/// one. The others can be left out of a run, one and all: what is left finds at least as many tokens
+/// where it takes some, at most as many where they inhibit it, and shows the same.
 fn irrelevant_transitions(graph: &mut Graph) -> bool {
-    let mut wanted = graph.watched.clone();
+    // What of a place matters: that it gets more tokens, and that it gets fewer.
+    let both = |watched: &bool| [*watched, *watched];
+    let mut wanted: Vec<[bool; 2]> = graph.watched.iter().map(both).collect();
     let mut relevant = vec![false; graph.steps.len()];
     let mut open: Vec<u32> = (0..wanted.len() as u32)
-        .filter(|p| wanted[*p as usize])
+        .filter(|p| wanted[*p as usize][0])
         .collect();
     while let Some(place) = open.pop() {
-        let watched = graph.watched[place as usize];
+        let [more, fewer] = wanted[place as usize];
         let (takers, givers) = graph.around(place);
-        let takers = takers.into_iter().filter(|_| watched);
+        let takers = takers.into_iter().filter(|_| fewer);
         for number in takers.chain(givers) {
             let Some(step) = &graph.steps[number as usize] else {
                 continue;
             };
             let (takes, gives) = (step.takes(place), step.gives(place));
-            let matters = gives > takes || watched && gives != takes;
+            let matters = more && gives > takes || fewer && gives < takes;
             if matters && !std::mem::replace(&mut relevant[number as usize], true) {
-                for (input, _) in &step.pre {
-                    if !std::mem::replace(&mut wanted[*input as usize], true) {
-                        open.push(*input);
+                for (arcs, what) in [(&step.pre, 0), (&step.inhibitors, 1)] {
+                    for (needed, _) in arcs {
+                        if !std::mem::replace(&mut wanted[*needed as usize][what], true) {
+                            open.push(*needed);
+                        }
                     }
                 }
             }
@@ -340,7 +362,8 @@ fn irrelevant_transitions(graph: &mut Graph) -> bool {
 
 /// Places from each of which a token can move to each other, by steps that do nothing else: how
 /// their tokens are spread can be changed at any time, and nobody sees it. One place with all the
-/// tokens does the same. The steps that move tokens are steps without effect then, which say that a run
+/// tokens does the same, if nothing inhibits these steps and none of the places inhibits anything. The
+/// steps that move tokens are steps without effect then, which say that a run
 /// need not end, nor go on, where there are tokens.
 fn shared_places(graph: &mut Graph) -> bool {
     let mut moves: Vec<Vec<u32>> = vec![Vec::new(); graph.places.len()];
@@ -348,6 +371,9 @@ fn shared_places(graph: &mut Graph) -> bool {
         if let ([(from, 1)], [(to, 1)]) = (step.pre.as_slice(), step.post.as_slice())
             && !watches(graph, &step.pre)
             && !watches(graph, &step.post)
+            && step.inhibitors.is_empty()
+            && !inhibits(graph, &step.pre)
+            && !inhibits(graph, &step.post)
             && graph.unit[*from as usize] == graph.unit[*to as usize]
         {
             moves[*from as usize].push(*to);
@@ -372,7 +398,7 @@ fn shared_places(graph: &mut Graph) -> bool {
 /// tokens, nobody both takes and gives, merging does not make the net much larger.
 fn between(graph: &mut Graph, place: u32) -> Option<(Vec<u32>, Vec<u32>)> {
     graph.places[place as usize]?;
-    if graph.watched[place as usize] {
+    if graph.watched[place as usize] || graph.inhibits[place as usize] {
         return None;
     }
     let (takers, givers) = graph.around(place);
@@ -416,11 +442,18 @@ fn watches(graph: &Graph, arcs: &[(u32, Weight)]) -> bool {
     arcs.iter().any(|(place, _)| graph.watched[*place as usize])
 }
 
+/// True if one of the places may inhibit a step.
+fn inhibits(graph: &Graph, arcs: &[(u32, Weight)]) -> bool {
+    arcs.iter()
+        .any(|(place, _)| graph.inhibits[*place as usize])
+}
+
 /// Post-agglomeration: the consumers of the place take nothing else.
 ///
 /// A token in the place enables its consumers, so in a deadlock the place is empty, and every
 /// producer has been followed by a consumer. That consumer can as well fire at once: it needs
-/// nothing else, and tokens that come earlier disable nothing. Tokens that are there from the
+/// nothing else, nothing inhibits it, and tokens that come earlier disable nothing, since no place that
+/// inhibits gets any. Tokens that are there from the
 /// beginning are moved on if there is one consumer only, which has to fire for each of them.
 /// Where places are watched, the consumers must not touch them: then the tokens that wait in
 /// the place make no difference to what is seen.
@@ -430,7 +463,12 @@ fn post_agglomeration(graph: &mut Graph, place: u32, kept: Kept) -> bool {
     };
     let takes_only_this = |n: &u32| {
         let step = graph.steps[*n as usize].as_ref();
-        step.is_some_and(|step| step.pre.len() == 1 && !watches(graph, &step.post))
+        step.is_some_and(|step| {
+            step.pre.len() == 1
+                && step.inhibitors.is_empty()
+                && !watches(graph, &step.post)
+                && !inhibits(graph, &step.post)
+        })
     };
     if !takers.iter().all(takes_only_this) || kept == Kept::Branching && takers.len() > 1 {
         return false;
@@ -473,7 +511,8 @@ fn post_agglomeration(graph: &mut Graph, place: u32, kept: Kept) -> bool {
 /// their inputs. The producers' sequences, if the rule was applied.
 ///
 /// A producer can then wait until a consumer needs its token: waiting keeps nobody from firing,
-/// because only the producer looks at its inputs and only consumers look at the place. A deadlock
+/// because only the producer looks at its inputs and only consumers look at the place. (So neither the place
+/// nor the inputs may inhibit anything; nor may anything inhibit the producer, or it might wait too long.) A deadlock
 /// with tokens in the place is one with those producers still waiting, and the other way round:
 /// where the merged net stops, the producers that can fire are fired, and nothing becomes enabled,
 /// or a merged transition would have been. Where places are watched, the inputs of the
@@ -486,7 +525,8 @@ fn pre_agglomeration(graph: &mut Graph, place: u32) -> Option<Vec<u32>> {
     let mut sequences = Vec::with_capacity(givers.len());
     for giver in &givers {
         let step = graph.steps[*giver as usize].as_ref()?;
-        if step.post.len() != 1 || step.pre.is_empty() || watches(graph, &step.pre) {
+        let is_free = step.inhibitors.is_empty() && !inhibits(graph, &step.pre);
+        if step.post.len() != 1 || step.pre.is_empty() || !is_free || watches(graph, &step.pre) {
             return None;
         }
         sequences.push(step.origin);

@@ -67,6 +67,14 @@ impl<'s> Enough<'s> {
     /// True if no reachable marking enables both, and not `u` after `t`.
     fn never_disables(&mut self, t: TransitionId, u: TransitionId) -> bool {
         let net = &self.system.net;
+        // Nothing is proved of tokens that inhibit.
+        if net
+            .inhibitors(u)
+            .iter()
+            .any(|arc| net.effect(t, arc.node) > 0)
+        {
+            return false;
+        }
         let taken = net.touched(t).filter(|(_, takes, gives)| takes > gives);
         let mut places: Vec<(PlaceId, u64)> = Vec::new();
         for (place, takes, gives) in taken {

@@ -3,7 +3,8 @@
 //! A reachable marking satisfies every place invariant, every bound, and the exclusions of
 //! nested units. So if some sum `Σ y(p) · need(p)` is larger than the invariant allows, no
 //! reachable marking holds `need`. This is used for pairs of transitions (`need` is what both
-//! take, place by place the larger number) and pairs of guards. Evangelista, "Experimenting with
+//! take, place by place the larger number) and pairs of guards. What one needs may be as much as inhibits
+//! the other. Evangelista, "Experimenting with
 //! Stubborn Sets on Petri Nets", names the exact relation `D_e` as the limit of what such facts can
 //! bring.
 //!
@@ -67,6 +68,13 @@ impl<'s> Exclusion<'s> {
     /// True if no reachable marking enables both transitions.
     fn never_both(&mut self, t: TransitionId, u: TransitionId) -> bool {
         let net = &self.system.net;
+        let inhibits = |t, u| {
+            let mut inhibitors = net.inhibitors(u).iter();
+            inhibitors.any(|arc| net.input_weight(arc.node, t) >= arc.weight)
+        };
+        if inhibits(t, u) || inhibits(u, t) {
+            return true;
+        }
         let mut need = std::mem::take(&mut self.need);
         need.clear();
         need.extend(
@@ -90,6 +98,10 @@ impl<'s> Exclusion<'s> {
             return false;
         }
         let net = &self.system.net;
+        let mut inhibitors = net.inhibitors(second).iter();
+        if inhibitors.any(|arc| net.output_weight(first, arc.node) >= arc.weight) {
+            return true;
+        }
         let mut need = std::mem::take(&mut self.need);
         need.clear();
         need.extend(
@@ -168,15 +180,28 @@ impl<'s> Exclusion<'s> {
     pub(super) fn labels(&self, meanings: &[Meaning]) -> Matrix<LabelId, LabelId> {
         let mut of_place: Vec<Vec<(LabelId, Weight)>> =
             vec![Vec::new(); self.system.net.place_count()];
+        let mut below: Vec<(PlaceId, LabelId, Weight)> = Vec::new();
         for (label, meaning) in meanings.iter().enumerate() {
-            if let Meaning::AtLeast(place, threshold) = meaning {
-                of_place[place.index()].push((LabelId::new(label), *threshold));
+            let label = LabelId::new(label);
+            match meaning {
+                Meaning::AtLeast(place, threshold) => {
+                    of_place[place.index()].push((label, *threshold));
+                }
+                Meaning::Below(place, threshold) => below.push((*place, label, *threshold)),
+                Meaning::Formula(_) => {}
             }
         }
         let mut pairs = LabelPairs {
             builder: MatrixBuilder::new(meanings.len(), meanings.len()),
             room: MAX_LABEL_PAIRS,
         };
+        for (place, few, threshold) in below {
+            for (enough, tokens) in &of_place[place.index()] {
+                if *tokens >= threshold && !pairs.add(few, *enough) {
+                    break;
+                }
+            }
+        }
         self.pairs_of_units(&of_place, &mut pairs);
         self.pairs_of_invariants(&of_place, &mut pairs);
         pairs.builder.finish()

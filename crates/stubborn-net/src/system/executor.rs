@@ -54,6 +54,10 @@ impl<'s> NetExecutor<'s> {
             Meaning::AtLeast(place, threshold) => {
                 self.tables.tokens(state, *place) >= Tokens::from(*threshold)
             }
+            Meaning::Below(place, threshold) => {
+                !self.tables.is_failed(state)
+                    && self.tables.tokens(state, *place) < Tokens::from(*threshold)
+            }
             // The state that stands for a failed step has no marking to speak of.
             Meaning::Formula(formula) => {
                 !self.tables.is_failed(state) && self.formula(state, formula)

@@ -2,8 +2,8 @@
 //!
 //! A place is a field, [packed](packing) in as many bits as its [bound](crate::Bounds) needs (one for a
 //! safe place, none for a place that never changes, 32 where nothing is known). A transition is
-//! a transition, and its guards are labels `p >= k`, one for each pair of place and threshold,
-//! shared by all transitions that need it. Nothing is compiled: [`executor`] works from tables
+//! a transition, and its guards are labels `p >= k`, and `p < k` for inhibitor arcs, one for each pair of
+//! place and threshold, shared by all transitions that need it. Nothing is compiled: [`executor`] works from tables
 //! that are proportional to the number of arcs. [`relations`] derives the relations from the arcs.
 //!
 //! A place that gets more tokens than its field holds is an error outcome. It can happen where
@@ -32,7 +32,7 @@ use stubborn_system::{
 };
 
 use crate::bounds::{BoundSource, Bounds};
-use crate::formula::Formula;
+use crate::formula::{CompareOp, Formula};
 use crate::ids::PlaceId;
 use crate::invariants::{InvariantBudget, Invariants};
 use crate::net::{Net, Tokens};
@@ -45,6 +45,8 @@ use crate::system::tables::Tables;
 pub(crate) enum Meaning {
     /// The place holds at least so many tokens.
     AtLeast(PlaceId, u32),
+    /// The place holds fewer tokens.
+    Below(PlaceId, u32),
     /// A state formula.
     Formula(Formula),
 }
@@ -220,7 +222,7 @@ impl NetSystem {
             state
         });
         poll()?;
-        let (mut structure, meanings) = structure(&net, &field_of);
+        let (mut structure, meanings) = structure(&net, &field_of, failed);
         poll()?;
         structure.failures = failures;
         structure.error_state = error_state;
@@ -269,14 +271,16 @@ impl NetSystem {
     pub fn formula(&self, label: LabelId) -> Option<&Formula> {
         match self.meanings.get(label.index())? {
             Meaning::Formula(formula) => Some(formula),
-            Meaning::AtLeast(..) => None,
+            Meaning::AtLeast(..) | Meaning::Below(..) => None,
         }
     }
 
-    /// The place and the least number of tokens that a label asks for; none if it is a formula.
-    pub fn threshold(&self, label: LabelId) -> Option<(PlaceId, u32)> {
+    /// The place, and what a label asks of its tokens: at least so many, or fewer; none if it is a
+    /// formula.
+    pub fn threshold(&self, label: LabelId) -> Option<(PlaceId, CompareOp, u32)> {
         match self.meanings.get(label.index())? {
-            Meaning::AtLeast(place, tokens) => Some((*place, *tokens)),
+            Meaning::AtLeast(place, tokens) => Some((*place, CompareOp::GreaterOrEqual, *tokens)),
+            Meaning::Below(place, tokens) => Some((*place, CompareOp::Less, *tokens)),
             Meaning::Formula(_) => None,
         }
     }
@@ -437,21 +441,34 @@ fn field_range(
 }
 
 /// Transitions with their guards, and the guards as labels.
-fn structure(net: &Net, field_of: &[FieldId]) -> (Structure, Vec<Meaning>) {
+fn structure(
+    net: &Net,
+    field_of: &[FieldId],
+    failed: Option<FieldId>,
+) -> (Structure, Vec<Meaning>) {
     let mut structure = Structure::default();
     let mut meanings = Vec::new();
-    let mut known: RapidHashMap<(PlaceId, u32), LabelId> = RapidHashMap::default();
+    let mut known: RapidHashMap<(PlaceId, u32, bool), LabelId> = RapidHashMap::default();
     for transition in net.transitions() {
-        let guards = net
-            .pre(transition)
-            .iter()
-            .map(|arc| {
-                *known.entry((arc.node, arc.weight)).or_insert_with(|| {
+        let enough = net.pre(transition).iter().map(|arc| (arc, true));
+        let few = net.inhibitors(transition).iter().map(|arc| (arc, false));
+        let guards = enough
+            .chain(few)
+            .map(|(arc, enough)| {
+                let (place, tokens) = (arc.node, arc.weight);
+                *known.entry((place, tokens, enough)).or_insert_with(|| {
+                    let op = if enough { ">=" } else { "<" };
+                    let mut tests = vec![field_of[place.index()]];
+                    // Nothing is enabled in the error state, where places are empty.
+                    tests.extend(failed.filter(|_| !enough));
                     structure.labels.push(Label {
-                        text: format!("{} >= {}", net.place_label(arc.node), arc.weight),
-                        tests: vec![field_of[arc.node.index()]],
+                        text: format!("{} {op} {tokens}", net.place_label(place)),
+                        tests,
                     });
-                    meanings.push(Meaning::AtLeast(arc.node, arc.weight));
+                    meanings.push(match enough {
+                        true => Meaning::AtLeast(place, tokens),
+                        false => Meaning::Below(place, tokens),
+                    });
                     LabelId::new(meanings.len() - 1)
                 })
             })

@@ -4,7 +4,9 @@
 //! number of tokens in any place makes it possible. The do-not-accord relation is `D_s` of
 //! Evangelista, "Experimenting with Stubborn Sets on Petri Nets" (definition 7): `t` and `u`
 //! conflict if some place has `min(W(t,p), W(u,p)) < min(W(p,t), W(p,u))`. The others follow from
-//! the same kind of reasoning; the tests try all small weights and markings.
+//! the same kind of reasoning; the tests try all small weights and markings. Where inhibitor arcs
+//! bound the tokens of a place from above, a transition is possible in a range of numbers, and everything is
+//! decided at the ends of ranges.
 //!
 //! The strongest level adds what can be known of reachable markings: pairs that are never
 //! enabled together, because bounds, nested units or place invariants exclude it, are no conflict,
@@ -36,6 +38,10 @@ pub(super) fn from_arcs(system: &NetSystem, reachable: bool) -> Relations {
         match meaning {
             Meaning::AtLeast(place, threshold) => {
                 around[place.index()].crossing(*threshold, &mut up, &mut down);
+            }
+            // It becomes true where the opposite becomes false.
+            Meaning::Below(place, threshold) => {
+                around[place.index()].crossing(*threshold, &mut down, &mut up);
             }
             Meaning::Formula(formula) => {
                 formula_changes(formula, net, &around, &mut up, &mut down);
@@ -77,15 +83,69 @@ pub(super) struct Neighbour {
     pub(super) transition: TransitionId,
     pub(super) takes: Weight,
     pub(super) gives: Weight,
+    /// The weight of an inhibitor arc: it needs fewer tokens. 0 if there is none.
+    pub(super) below: Weight,
+}
+
+/// More tokens than there ever are.
+const MANY: i64 = 1 << 40;
+
+impl Neighbour {
+    /// The fewest tokens with which it can fire.
+    fn least(&self) -> i64 {
+        self.takes.into()
+    }
+
+    /// The most tokens with which it can fire.
+    fn most(&self) -> i64 {
+        match self.below {
+            0 => MANY,
+            below => i64::from(below) - 1,
+        }
+    }
+
+    /// How many tokens it leaves more.
+    fn change(&self) -> i64 {
+        i64::from(self.gives) - i64::from(self.takes)
+    }
+
+    /// Whether it cannot fire with some numbers of tokens from `least` to `most`, in each of which
+    /// something can that needs at least as many tokens or as few.
+    fn fails_between(&self, least: i64, most: i64) -> bool {
+        least < self.least() || self.below != 0 && most > self.most()
+    }
+}
+
+/// The places that a transition touches or that inhibit it.
+fn places_of(net: &Net, t: TransitionId) -> impl Iterator<Item = (PlaceId, Neighbour)> {
+    let here = move |place, takes, gives, below| {
+        let transition = t;
+        let here = Neighbour {
+            transition,
+            takes,
+            gives,
+            below,
+        };
+        (place, here)
+    };
+    let touched = net.touched(t).map(move |(place, takes, gives)| {
+        here(place, takes, gives, net.inhibitor_weight(place, t))
+    });
+    let apart = move |place| net.input_weight(place, t) == 0 && net.output_weight(t, place) == 0;
+    let inhibitors = net.inhibitors(t).iter().filter(move |arc| apart(arc.node));
+    touched.chain(inhibitors.map(move |arc| here(arc.node, 0, 0, arc.weight)))
 }
 
 /// All transitions that touch one place.
 pub(super) struct Around {
     neighbours: Vec<Neighbour>,
-    /// Positions of those that leave fewer tokens.
+    /// Positions of those that may disable others: those that leave fewer tokens; where the place inhibits
+    /// somebody, all that leave another number.
     takers: Vec<u32>,
     /// Positions of those that leave another number of tokens.
     changers: Vec<u32>,
+    /// Whether the place inhibits somebody.
+    inhibits: bool,
 }
 
 impl Around {
@@ -105,6 +165,7 @@ impl Around {
                 transition,
                 takes: 0,
                 gives: 0,
+                below: 0,
             };
             if left == Some(transition) {
                 neighbour.takes = consumers[i].weight;
@@ -116,34 +177,50 @@ impl Around {
             }
             neighbours.push(neighbour);
         }
+        let touching = neighbours.len();
+        for arc in net.inhibited(place) {
+            let known = &mut neighbours[..touching];
+            match known.binary_search_by_key(&arc.node, |n| n.transition) {
+                Ok(at) => known[at].below = arc.weight,
+                Err(_) => neighbours.push(Neighbour {
+                    transition: arc.node,
+                    takes: 0,
+                    gives: 0,
+                    below: arc.weight,
+                }),
+            }
+        }
         Self::from_neighbours(neighbours)
     }
 
     fn from_neighbours(neighbours: Vec<Neighbour>) -> Self {
-        let positions = |wanted: fn(&Neighbour) -> bool| {
+        let inhibits = neighbours.iter().any(|n| n.below != 0);
+        let positions = |wanted: &dyn Fn(&Neighbour) -> bool| {
             let all = neighbours.iter().enumerate();
             all.filter(|(_, n)| wanted(n))
                 .map(|(i, _)| i as u32)
                 .collect()
         };
-        let takers = positions(|n| n.gives < n.takes);
-        let changers = positions(|n| n.gives != n.takes);
+        let takers = positions(&|n| may_disable(n, inhibits));
+        let changers = positions(&|n| n.gives != n.takes);
         Self {
             neighbours,
             takers,
             changers,
+            inhibits,
         }
     }
 
     /// The transitions that can make `p >= threshold` true, and those that can make it false.
     fn crossing(&self, threshold: Weight, up: &mut Vec<u32>, down: &mut Vec<u32>) {
+        let threshold = i64::from(threshold);
         for n in &self.neighbours {
-            // Enabled below the threshold and leaves more behind.
-            if n.gives > n.takes && n.takes < threshold {
+            let change = n.change();
+            // With as many tokens it is below before, and not after; or the other way round.
+            if change > 0 && n.least().max(threshold - change) <= n.most().min(threshold - 1) {
                 up.push(n.transition.0);
             }
-            // Takes some away and can end below the threshold.
-            if n.gives < n.takes && n.gives < threshold {
+            if change < 0 && n.least().max(threshold) <= n.most().min(threshold - change - 1) {
                 down.push(n.transition.0);
             }
         }
@@ -153,22 +230,32 @@ impl Around {
     fn changes(&self) -> impl Iterator<Item = (TransitionId, i64)> + '_ {
         self.neighbours
             .iter()
-            .map(|n| (n.transition, i64::from(n.gives) - i64::from(n.takes)))
+            .map(|n| (n.transition, n.change()))
             .filter(|(_, change)| *change != 0)
     }
 }
 
+/// Whether a transition at a place may disable another one there.
+fn may_disable(n: &Neighbour, inhibits: bool) -> bool {
+    n.gives < n.takes || inhibits && n.gives > n.takes
+}
+
 /// `t` disables `u` or the other way round, for some number of tokens that enables both.
 fn conflict(t: &Neighbour, u: &Neighbour) -> bool {
-    t.gives.min(u.gives) < t.takes.min(u.takes)
+    let (least, most) = (t.least().max(u.least()), t.most().min(u.most()));
+    let after = |one: &Neighbour, other: &Neighbour| {
+        other.fails_between(least + one.change(), most + one.change())
+    };
+    least <= most && (after(t, u) || after(u, t))
 }
 
 /// For some number of tokens `u t` can be fired and `t u` cannot: `u` makes `t` possible, or
-/// `t` takes what `u` needs and puts back later.
+/// `t` takes what `u` needs and puts back later, or gives what inhibits it and takes it back.
 fn cannot_move_left(t: &Neighbour, u: &Neighbour) -> bool {
-    let enabled_by_u = u.gives > u.takes && u.takes < t.takes;
-    let disables_u = t.gives < t.takes.min(u.takes).min(u.gives);
-    enabled_by_u || disables_u
+    let least = u.least().max(t.least() - u.change());
+    let most = u.most().min(t.most() - u.change());
+    least <= most
+        && (t.fails_between(least, most) || u.fails_between(least + t.change(), most + t.change()))
 }
 
 fn do_not_accord(
@@ -189,7 +276,7 @@ fn do_not_accord(
         system,
         around,
         conflict,
-        |n| n.gives < n.takes,
+        |place, n| may_disable(n, place.inhibits),
         |place| &place.takers,
         possible,
     )
@@ -210,7 +297,7 @@ fn do_not_left_accord(
         system,
         around,
         cannot_move_left,
-        |n| n.gives != n.takes,
+        |_, n| n.gives != n.takes,
         |place| &place.changers,
         possible,
     )
@@ -222,7 +309,7 @@ fn rows(
     system: &NetSystem,
     around: &[Around],
     related: impl Fn(&Neighbour, &Neighbour) -> bool,
-    is_active: impl Fn(&Neighbour) -> bool,
+    is_active: impl Fn(&Around, &Neighbour) -> bool,
     active: impl Fn(&Around) -> &[u32],
     mut possible: impl FnMut(TransitionId, TransitionId) -> bool,
 ) -> Matrix<SystemTransition, SystemTransition> {
@@ -234,13 +321,8 @@ fn rows(
         if patience.spent().is_some() {
             return row;
         }
-        for (place, takes, gives) in net.touched(t) {
+        for (place, here) in places_of(net, t) {
             let place = &around[place.index()];
-            let here = Neighbour {
-                transition: t,
-                takes,
-                gives,
-            };
             let mut look = |other: &Neighbour| {
                 let seen = &mut last_row[other.transition.index()];
                 if *seen != t.0 && related(&here, other) {
@@ -248,7 +330,7 @@ fn rows(
                     row.push(other.transition.0);
                 }
             };
-            if is_active(&here) {
+            if is_active(place, &here) {
                 place.neighbours.iter().for_each(&mut look);
             } else {
                 active(place)
@@ -262,7 +344,7 @@ fn rows(
     Matrix::from_rows(count, rows)
 }
 
-/// After `t`, the bound of a place leaves too few tokens for `u`.
+/// After `t`, the bound of a place leaves too few tokens for `u`, or there are enough to inhibit it.
 fn must_disable(
     system: &NetSystem,
     around: &[Around],
@@ -275,13 +357,22 @@ fn must_disable(
         if patience.spent().is_some() {
             return row;
         }
-        for (place, takes, gives) in net.touched(t).filter(|(_, takes, gives)| takes > gives) {
-            let Some(bound) = system.bounds.bound(place) else {
+        for (place, here) in places_of(net, t) {
+            let there = &around[place.index()];
+            let neighbours = there.neighbours.iter();
+            if there.inhibits {
+                let inhibited = |n: &&Neighbour| n.below != 0 && n.below <= here.gives;
+                row.extend(neighbours.clone().filter(inhibited).map(|n| n.transition.0));
+            }
+            let bound = system
+                .bounds
+                .bound(place)
+                .filter(|_| here.takes > here.gives);
+            let Some(bound) = bound else {
                 continue;
             };
-            let left = i128::from(bound) - i128::from(takes) + i128::from(gives);
+            let left = i128::from(bound) + i128::from(here.change());
             let blocked = |n: &&Neighbour| i128::from(n.takes) > left;
-            let neighbours = around[place.index()].neighbours.iter();
             row.extend(neighbours.filter(blocked).map(|n| n.transition.0));
         }
         row
@@ -307,6 +398,9 @@ fn formula_changes(
                 for arc in net.pre(*t) {
                     around[arc.node.index()].crossing(arc.weight, up, down);
                 }
+                for arc in net.inhibitors(*t) {
+                    around[arc.node.index()].crossing(arc.weight, down, up);
+                }
             }
         }
         Formula::Atom(Atom::Deadlock) => {
@@ -314,6 +408,9 @@ fn formula_changes(
                 for arc in net.pre(t) {
                     // A deadlock is the end of every transition's enabledness.
                     around[arc.node.index()].crossing(arc.weight, down, up);
+                }
+                for arc in net.inhibitors(t) {
+                    around[arc.node.index()].crossing(arc.weight, up, down);
                 }
             }
         }
@@ -373,24 +470,32 @@ fn comparison_changes(
 mod tests {
     use super::*;
 
-    fn neighbour(takes: Weight, gives: Weight) -> Neighbour {
-        Neighbour {
-            transition: TransitionId(0),
-            takes,
-            gives,
-        }
-    }
-
     fn fire(tokens: i64, t: &Neighbour) -> Option<i64> {
-        (tokens >= i64::from(t.takes)).then(|| tokens - i64::from(t.takes) + i64::from(t.gives))
+        let enabled = tokens >= t.least() && (t.below == 0 || tokens < i64::from(t.below));
+        enabled.then(|| tokens + t.change())
     }
 
-    /// Every pair of weights up to 3 and every marking up to 12, against the definition.
+    /// Every transition with weights up to 3 and inhibitor arcs up to 4.
+    fn neighbours() -> Vec<Neighbour> {
+        let mut all = Vec::new();
+        for (takes, gives, below) in
+            (0..4).flat_map(|t| (0..4).flat_map(move |g| (0..5).map(move |b| (t, g, b))))
+        {
+            all.push(Neighbour {
+                transition: TransitionId(0),
+                takes,
+                gives,
+                below,
+            });
+        }
+        all
+    }
+
+    /// Every pair and every marking up to 12, against the definition.
     #[test]
     fn conditions_on_one_place_are_exact() {
-        let weights = || (0..4).flat_map(|takes| (0..4).map(move |gives| neighbour(takes, gives)));
-        for t in weights() {
-            for u in weights() {
+        for t in neighbours() {
+            for u in neighbours() {
                 let (mut disables, mut stuck) = (false, false);
                 for tokens in 0..13 {
                     if let (Some(after_t), Some(after_u)) = (fire(tokens, &t), fire(tokens, &u)) {
@@ -402,6 +507,10 @@ mod tests {
                 }
                 assert_eq!(conflict(&t, &u), disables, "{t:?} {u:?}");
                 assert_eq!(cannot_move_left(&t, &u), stuck, "{t:?} {u:?}");
+                // Only those that may disable others are compared with all.
+                let inhibits = t.below != 0 || u.below != 0;
+                let looked_at = may_disable(&t, inhibits) || may_disable(&u, inhibits);
+                assert!(looked_at || !disables, "{t:?} {u:?}");
             }
         }
     }
@@ -409,8 +518,7 @@ mod tests {
     #[test]
     fn crossing_a_threshold_is_exact() {
         for threshold in 1..5 {
-            for (takes, gives) in (0..5).flat_map(|a| (0..5).map(move |b| (a, b))) {
-                let t = neighbour(takes, gives);
+            for t in neighbours() {
                 let (mut rises, mut falls) = (false, false);
                 for tokens in 0..16 {
                     if let Some(after) = fire(tokens, &t) {

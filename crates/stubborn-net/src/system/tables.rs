@@ -2,7 +2,8 @@
 //!
 //! Each transition with inputs is a *candidate* of one of its input places, the one with the
 //! fewest consumers; only candidates of marked places are looked at in a state. Enabledness is
-//! then a few tests `word & mask == mask` for one-bit places and a comparison for each wider one.
+//! then a few tests `word & mask == value` for one-bit places and a comparison with a range for each wider
+//! one; inhibitor arcs are among these tests.
 //! Firing adds one constant to each changed word: fields never overflow into each other, because
 //! gains are tested against the room that is left.
 
@@ -20,19 +21,21 @@ struct Slot {
     min: Tokens,
 }
 
-/// `state[word] & mask == mask`.
+/// `state[word] & mask == value`.
 #[derive(Clone, Copy, Debug)]
 struct BitTest {
     word: u32,
     mask: u32,
+    value: u32,
 }
 
-/// The wide field at `word`, `shift` holds at least `threshold`.
+/// The wide field at `word`, `shift` holds from `least` to `least + span`.
 #[derive(Clone, Copy, Debug)]
 struct WideTest {
     word: u32,
     low_mask: u32,
-    threshold: u32,
+    least: u32,
+    span: u32,
     shift: u8,
 }
 
@@ -114,6 +117,8 @@ pub(super) struct Tables {
     candidates: Lists<u32>,
     /// Transitions that every marking enables.
     always: Vec<u32>,
+    /// Transitions that are no candidate of a place, and that only inhibitor arcs disable.
+    inhibited: Vec<u32>,
     /// False for transitions that no marking within the bounds enables.
     possible: Vec<bool>,
     bit_tests: Lists<BitTest>,
@@ -167,6 +172,7 @@ impl Tables {
             constant,
             candidates: Lists::new(),
             always: Vec::new(),
+            inhibited: Vec::new(),
             possible: Vec::with_capacity(net.transition_count()),
             bit_tests: Lists::new(),
             wide_tests: Lists::new(),
@@ -177,6 +183,7 @@ impl Tables {
                 BitTest {
                     word: field.word,
                     mask: 1 << field.shift,
+                    value: 1 << field.shift,
                 }
             }),
         };
@@ -210,40 +217,68 @@ impl Tables {
         let mut possible = true;
         let mut watched: Option<(usize, PlaceId)> = None;
         let mut bits: Vec<BitTest> = Vec::new();
-        for arc in net.pre(transition) {
-            let field = layout.field(field_of[arc.node.index()]);
-            possible &= i64::from(arc.weight) <= field.max;
+        let tests_before = self.wide_tests.items.len();
+        let inhibitors = net.inhibitors(transition).iter();
+        // What only inhibits needs no tokens.
+        let inhibitors = inhibitors.filter(|arc| net.input_weight(arc.node, transition) == 0);
+        let inhibitors = inhibitors.map(|arc| (arc.node, 0));
+        let inputs = net.pre(transition).iter().map(|arc| (arc.node, arc.weight));
+        for (place, least) in inputs.chain(inhibitors) {
+            let field = layout.field(field_of[place.index()]);
+            let most = match net.inhibitor_weight(place, transition) {
+                0 => field.max,
+                weight => field.max.min(i64::from(weight) - 1),
+            };
+            possible &= i64::from(least) <= most;
             if field.bits == 0 {
+                // The number of tokens is known.
+                possible &= field.min <= most;
                 continue;
             }
-            let consumers = net.consumers(arc.node).len();
-            if watched.is_none_or(|(fewest, _)| consumers < fewest) {
-                watched = Some((consumers, arc.node));
+            let consumers = net.consumers(place).len();
+            if least > 0 && watched.is_none_or(|(fewest, _)| consumers < fewest) {
+                watched = Some((consumers, place));
+            }
+            if least == 0 && most == field.max {
+                continue;
             }
             if field.bits == 1 {
                 let mask = 1 << field.shift;
+                let value = if least > 0 { mask } else { 0 };
                 match bits.iter_mut().find(|test| test.word == field.word) {
-                    Some(test) => test.mask |= mask,
+                    Some(test) => {
+                        test.mask |= mask;
+                        test.value |= value;
+                    }
                     None => bits.push(BitTest {
                         word: field.word,
                         mask,
+                        value,
                     }),
                 }
             } else {
+                // Where all of the field is within the range, no value is above.
+                let above = match most == field.max {
+                    true => field.low_mask(),
+                    false => most as u32,
+                };
                 self.wide_tests.items.push(WideTest {
                     word: field.word,
                     low_mask: field.low_mask(),
-                    threshold: arc.weight,
+                    least,
+                    span: above.wrapping_sub(least),
                     shift: field.shift,
                 });
             }
         }
+        let is_tested = !bits.is_empty() || self.wide_tests.items.len() > tests_before;
         self.bit_tests.items.extend(bits);
         self.bit_tests.end_list();
         self.wide_tests.end_list();
         self.possible.push(possible);
         match watched {
             Some((_, place)) if possible => candidates[place.index()].push(transition.0),
+            None if possible && is_tested => self.inhibited.push(transition.0),
             None if possible => self.always.push(transition.0),
             _ => {}
         }
@@ -316,9 +351,10 @@ impl Tables {
                 .bit_tests
                 .get(transition)
                 .iter()
-                .all(|test| state[test.word as usize] & test.mask == test.mask)
+                .all(|test| state[test.word as usize] & test.mask == test.value)
             && self.wide_tests.get(transition).iter().all(|test| {
-                state[test.word as usize] >> test.shift & test.low_mask >= test.threshold
+                let tokens = state[test.word as usize] >> test.shift & test.low_mask;
+                tokens.wrapping_sub(test.least) <= test.span
             })
     }
 
@@ -326,6 +362,11 @@ impl Tables {
     pub(super) fn enabled(&self, state: &[u32], out: &mut Vec<u32>) {
         out.clear();
         out.extend_from_slice(&self.always);
+        for &transition in &self.inhibited {
+            if self.is_enabled(state, transition as usize) {
+                out.push(transition);
+            }
+        }
         for (word, &value) in state.iter().enumerate() {
             if value == 0 {
                 continue;

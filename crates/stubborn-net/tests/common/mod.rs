@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use stubborn_diagnostics::SourceFile;
-use stubborn_net::NetSystem;
+use stubborn_net::{Net, NetSystem, PlaceId, TransitionId};
 use stubborn_pnml::Model;
 use stubborn_system::{Outcome, Random, Successors, System};
 
@@ -83,6 +83,12 @@ pub struct StateSpace {
     pub max_in_marking: u64,
 }
 
+/// Whether a marking enables a transition, by the definition.
+pub fn is_enabled(net: &Net, t: TransitionId, marking: &[u64]) -> bool {
+    let has = |arc: &stubborn_net::Arc<PlaceId>| marking[arc.node.index()] >= u64::from(arc.weight);
+    net.pre(t).iter().all(has) && !net.inhibitors(t).iter().any(has)
+}
+
 /// Explores a net the slow and obvious way; none if there are more than `limit` states.
 pub fn explore(net: &stubborn_net::Net, limit: usize) -> Option<StateSpace> {
     let initial: Box<[u64]> = net.initial_marking().into();
@@ -93,11 +99,7 @@ pub fn explore(net: &stubborn_net::Net, limit: usize) -> Option<StateSpace> {
         result.count(marking.iter().copied());
         let mut dead = true;
         for t in net.transitions() {
-            if net
-                .pre(t)
-                .iter()
-                .any(|arc| marking[arc.node.index()] < u64::from(arc.weight))
-            {
+            if !is_enabled(net, t, &marking) {
                 continue;
             }
             dead = false;
@@ -174,14 +176,22 @@ impl StateSpace {
     }
 }
 
-/// A small random net with weights and read loops.
+/// A small random net with weights, read loops and, in every other one, inhibitor arcs; or one of chains.
 pub fn random_net(random: &mut Random) -> stubborn_net::Net {
+    if random.below(3) == 0 {
+        return random_chains(random);
+    }
     let mut builder = stubborn_net::NetBuilder::new("random");
     let places: Vec<_> = (0..2 + random.below(7))
         .map(|i| builder.place(&format!("p{i}"), [0, 0, 1, 1, 2, 3][random.below(6)]))
         .collect();
+    let inhibitors = random.below(2) == 0;
     for i in 0..1 + random.below(8) {
         let t = builder.transition(&format!("t{i}"));
+        while inhibitors && random.below(3) == 0 {
+            let place = places[random.below(places.len())];
+            builder.inhibitor(place, t, [1, 1, 1, 2, 2, 3, 4][random.below(7)]);
+        }
         let weight = |random: &mut Random| [1, 1, 1, 1, 1, 2, 2, 3][random.below(8)];
         for _ in 0..random.below(4).max(usize::from(random.below(8) > 0)) {
             let (place, weight) = (places[random.below(places.len())], weight(random));
@@ -193,6 +203,37 @@ pub fn random_net(random: &mut Random) -> stubborn_net::Net {
         for _ in 0..random.below(3) {
             let place = places[random.below(places.len())];
             builder.output(t, place, weight(random));
+        }
+    }
+    builder.build().unwrap()
+}
+
+/// Chains of single steps, which rules merge, with a few arcs between them; most of these inhibit.
+fn random_chains(random: &mut Random) -> stubborn_net::Net {
+    let mut builder = stubborn_net::NetBuilder::new("chains");
+    let mut chains: Vec<Vec<PlaceId>> = Vec::new();
+    for chain in 0..2 + random.below(2) {
+        let places = 0..2 + random.below(3);
+        let place = |at| builder.place(&format!("c{chain}.{at}"), u64::from(at == 0));
+        chains.push(places.map(place).collect());
+    }
+    let all = chains.concat();
+    for chain in &chains {
+        let ring = random.below(4) == 0;
+        for (at, from) in chain.iter().enumerate() {
+            let next = (at + 1) % chain.len();
+            let t = builder.transition(&format!("t{}", from.0));
+            builder.input(*from, t, 1);
+            if next > 0 || ring {
+                builder.output(t, chain[next], 1);
+            }
+            let other = all[random.below(all.len())];
+            match random.below(8) {
+                0..=2 => builder.inhibitor(other, t, 1 + u32::from(random.below(5) == 0)),
+                3 => builder.output(t, other, 1),
+                4 if random.below(2) == 0 => builder.input(other, t, 1),
+                _ => {}
+            }
         }
     }
     builder.build().unwrap()

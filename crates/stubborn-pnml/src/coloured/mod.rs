@@ -12,8 +12,8 @@ use stubborn_system::Budget;
 
 use crate::coloured::sorts::{BasicId, Sorts};
 use crate::coloured::terms::{Base, Component, Guard, Summand, Terms};
-use crate::model::{Ends, Model, NodeTable, resolve_arc};
-use crate::raw::RawNet;
+use crate::model::{Ends, Labels, Model, NodeTable, check_reads, resolve_arc};
+use crate::raw::{ArcKind, RawNet};
 use crate::report::{Report, shown};
 use crate::unfold::{self, UnfoldLimits};
 use crate::xml::Step;
@@ -31,6 +31,7 @@ pub(crate) struct ColouredPlace {
 }
 
 /// An arc of a coloured net, seen from its transition.
+#[derive(Clone)]
 pub(crate) struct ColouredArc {
     /// Position of the place.
     pub(crate) place: usize,
@@ -51,6 +52,8 @@ pub(crate) struct ColouredTransition {
     pub(crate) guard: Vec<Guard>,
     pub(crate) inputs: Vec<ColouredArc>,
     pub(crate) outputs: Vec<ColouredArc>,
+    /// Places of black tokens of which it needs fewer than the weight.
+    pub(crate) inhibitors: Vec<(usize, u32)>,
     pub(crate) span: Span,
 }
 
@@ -60,6 +63,8 @@ pub(crate) struct ColouredNet<'a> {
     pub(crate) sorts: Sorts<'a>,
     pub(crate) places: Vec<ColouredPlace>,
     pub(crate) transitions: Vec<ColouredTransition>,
+    pub(crate) place_labels: Labels,
+    pub(crate) transition_labels: Labels,
 }
 
 /// Types a coloured net and unfolds it.
@@ -84,12 +89,16 @@ fn typed<'a>(
     let mut terms = Terms::new(&raw.forest, &mut sorts);
     let mut places = Vec::with_capacity(raw.places.len());
     for place in &raw.places {
-        let Some(element) = place.sort else {
-            let what = format!("the place `{}` has no type", shown(&place.id));
-            report.error("PNM043", what, place.span)?;
-            continue;
+        let basic = match place.sort {
+            Some(element) => terms.sorts.resolve(&raw.forest, element, report)?,
+            None if raw.says_black => Some(vec![Sorts::DOT]),
+            None => {
+                let what = format!("the place `{}` has no type", shown(&place.id));
+                report.error("PNM043", what, place.span)?;
+                None
+            }
         };
-        let Some(basic) = terms.sorts.resolve(&raw.forest, element, report)? else {
+        let Some(basic) = basic else {
             continue;
         };
         let sizes: Vec<u32> = basic
@@ -113,6 +122,22 @@ fn typed<'a>(
                 report.error("PNM044", "an initial marking cannot use variables", span)?;
             }
             initial = summands;
+        }
+        if let Some(tokens) = place.initial {
+            let black = black(i64::try_from(tokens).ok(), &basic, terms.sorts);
+            match (place.marking, black) {
+                (Some(_), _) if total(&initial, terms.sorts) == i128::from(tokens) => {}
+                (Some(_), _) => {
+                    let what = "two different markings are given here";
+                    report.error("PNM011", what, place.span)?;
+                }
+                (None, Some(black)) => initial = vec![black],
+                (None, None) if tokens == 0 => {}
+                (None, None) => {
+                    let what = "this marking does not say what colours its tokens have";
+                    report.error("PNM011", what, place.span)?;
+                }
+            }
         }
         places.push(ColouredPlace {
             name: place.id.as_ref().to_owned(),
@@ -144,6 +169,8 @@ fn typed<'a>(
         let (Ends::Input(place, transition) | Ends::Output(transition, place)) = ends;
         let basic = &places[place.index()].sorts;
         let summands = match arc.inscription {
+            // It moves nothing.
+            _ if arc.kind == ArcKind::Inhibitor => Vec::new(),
             Some(element) => {
                 let Some(summands) = terms.multiset(element, report)? else {
                     continue;
@@ -151,32 +178,58 @@ fn typed<'a>(
                 check_sorts(&summands, basic, raw.forest.tag(element).span, report)?;
                 summands
             }
-            // Without an inscription only a black token can be meant.
-            None if basic.iter().all(|sort| terms.sorts.is_dot(*sort)) => {
-                vec![Summand {
-                    coefficient: i64::from(arc.weight),
-                    components: basic.iter().map(|sort| Component::All(*sort)).collect(),
-                }]
-            }
-            None => {
-                report.add(
-                    Diagnostic::error("PNM045", "this arc has no inscription", arc.span)
-                        .help("arcs of places with colours say which tokens they move"),
-                )?;
-                continue;
-            }
+            // Without an inscription only black tokens can be meant.
+            None => match black(Some(arc.weight.unwrap_or(1).into()), basic, terms.sorts) {
+                Some(black) => vec![black],
+                None => {
+                    report.add(
+                        Diagnostic::error("PNM045", "this arc has no inscription", arc.span)
+                            .help("arcs of places with colours say which tokens they move"),
+                    )?;
+                    continue;
+                }
+            },
         };
+        // Tools write the weight 1 beside any inscription.
+        let weight = arc.weight.map_or(1, i128::from);
+        if arc.kind != ArcKind::Inhibitor && weight != 1 && weight != total(&summands, terms.sorts)
+        {
+            let what = "two different weights are given here";
+            report.error("PNM012", what, arc.span)?;
+        }
         let coloured = ColouredArc {
             place: place.index(),
             summands,
         };
         let draft = &mut drafts[transition.index()];
         draft.mentioned.extend(terms.take_mentioned());
-        match ends {
-            Ends::Input(..) => draft.inputs.push(coloured),
-            Ends::Output(..) => draft.outputs.push(coloured),
+        match (arc.kind, ends) {
+            (ArcKind::Normal, Ends::Input(..)) => draft.inputs.push(coloured),
+            (ArcKind::Read, Ends::Input(..)) => {
+                draft.inputs.push(coloured.clone());
+                draft.outputs.push(coloured);
+            }
+            (ArcKind::Inhibitor, _) => {
+                match (black(Some(1), basic, terms.sorts), arc.inscription) {
+                    (Some(_), None) => {
+                        draft
+                            .inhibitors
+                            .push((place.index(), arc.weight.unwrap_or(1)));
+                    }
+                    _ => report.add(
+                        Diagnostic::error(
+                            "PNM015",
+                            "inhibitor arcs of places with colours are not supported",
+                            arc.span,
+                        )
+                        .help("whether they count colours or all tokens, tools do not agree on"),
+                    )?,
+                }
+            }
+            (_, Ends::Output(..)) => draft.outputs.push(coloured),
         }
     }
+    check_reads(raw, nodes, report)?;
     let names = variable_names(raw, &sorts)?;
     let mut transitions = Vec::with_capacity(drafts.len());
     for (draft, raw) in drafts.into_iter().zip(&raw.transitions) {
@@ -185,12 +238,43 @@ fn typed<'a>(
             Err(diagnostic) => report.add(*diagnostic)?,
         }
     }
+    let (mut place_labels, mut transition_labels) = (Labels::default(), Labels::default());
+    for (number, place) in (0..).zip(&raw.places) {
+        place_labels.add(number, &place.id, place.label.as_deref().unwrap_or(""));
+    }
+    for (number, transition) in (0..).zip(&raw.transitions) {
+        let label = transition.label.as_deref().unwrap_or("");
+        transition_labels.add(number, &transition.id, label);
+    }
     Ok(Some(ColouredNet {
         name: raw.name.as_ref().to_owned(),
         sorts,
         places,
         transitions,
+        place_labels,
+        transition_labels,
     }))
+}
+
+/// So many black tokens, for a place of the sort of black tokens.
+fn black(tokens: Option<i64>, sorts: &[BasicId], known: &Sorts<'_>) -> Option<Summand> {
+    let is_black = sorts.iter().all(|sort| known.is_dot(*sort));
+    is_black.then_some(Summand {
+        coefficient: tokens?,
+        components: sorts.iter().map(|sort| Component::All(*sort)).collect(),
+    })
+}
+
+/// How many tokens a sum stands for, whatever their colours.
+fn total(sum: &[Summand], sorts: &Sorts<'_>) -> i128 {
+    let tokens = |summand: &Summand| {
+        let sizes = summand.components.iter().map(|component| match component {
+            Component::One(_) => 1,
+            Component::All(sort) => i128::from(sorts.cardinality(*sort)),
+        });
+        sizes.fold(i128::from(summand.coefficient), i128::saturating_mul)
+    };
+    sum.iter().map(tokens).fold(0, i128::saturating_add)
 }
 
 fn has_variable(summand: &Summand) -> bool {
@@ -234,7 +318,7 @@ fn variable_names(
             if tag.name != "variabledecl" {
                 continue;
             }
-            let Some(variable) = sorts.variable(&tag.required("id")?) else {
+            let Some(variable) = sorts.variable(&raw.forest.required(item, "id")?) else {
                 continue;
             };
             for (position, sort) in variable.sorts.iter().enumerate() {
@@ -258,6 +342,7 @@ struct Draft {
     guard: Vec<Guard>,
     inputs: Vec<ColouredArc>,
     outputs: Vec<ColouredArc>,
+    inhibitors: Vec<(usize, u32)>,
 }
 
 impl Draft {
@@ -314,6 +399,7 @@ impl Draft {
             guard,
             inputs,
             outputs,
+            inhibitors,
         } = self;
         Ok(ColouredTransition {
             name: name.to_owned(),
@@ -321,6 +407,7 @@ impl Draft {
             guard,
             inputs,
             outputs,
+            inhibitors,
             span,
         })
     }

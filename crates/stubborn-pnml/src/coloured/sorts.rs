@@ -83,11 +83,18 @@ impl<'a> Sorts<'a> {
             variable_components: 0,
             depth: 0,
         };
+        for list in declarations {
+            if forest.name(*list) != "declarations" {
+                let tag = forest.tag(*list);
+                let what = format!("`{}` is no list of declarations", shown(tag.name));
+                report.error("PNM031", what, tag.span)?;
+            }
+        }
         let items = || declarations.iter().flat_map(|list| forest.children(*list));
         // Names first, because sorts may be used before they are declared.
         for item in items().filter(|item| forest.name(*item) == "namedsort") {
             let tag = forest.tag(item);
-            let id = tag.required("id")?;
+            let id = forest.required(item, "id")?;
             let Some(definition) = forest.first_child(item) else {
                 report.error(
                     "PNM030",
@@ -107,7 +114,7 @@ impl<'a> Sorts<'a> {
             }
         }
         for item in items().filter(|item| forest.name(*item) == "namedsort") {
-            let id = forest.tag(item).required("id")?;
+            let id = forest.required(item, "id")?;
             sorts.named_sort(forest, &id, forest.tag(item).span, report)?;
         }
         for item in items() {
@@ -175,7 +182,7 @@ impl<'a> Sorts<'a> {
         let tag = forest.tag(element);
         match tag.name {
             "usersort" => {
-                let id = tag.required("declaration")?;
+                let id = forest.required(element, "declaration")?;
                 self.named_sort(forest, &id, tag.span, report)
             }
             "dot" => Ok(Some(vec![Self::DOT])),
@@ -275,7 +282,10 @@ impl<'a> Sorts<'a> {
         report: &mut Report,
     ) -> Step<Option<BasicId>> {
         let tag = forest.tag(element);
-        let (start, end) = (tag.required("start")?, tag.required("end")?);
+        let (start, end) = (
+            forest.required(element, "start")?,
+            forest.required(element, "end")?,
+        );
         let (Ok(start), Ok(end)) = (start.trim().parse::<i64>(), end.trim().parse::<i64>()) else {
             report.error("PNM035", "the bounds of a range are integers", tag.span)?;
             return Ok(None);
@@ -325,10 +335,13 @@ impl<'a> Sorts<'a> {
         for child in forest.children(element) {
             let tag = forest.tag(child);
             if tag.name != "feconstant" {
+                let what = format!("`{}` is no constant", shown(tag.name));
+                report.error("PNM031", what, tag.span)?;
                 continue;
             }
-            let id = tag.required("id")?;
-            names.push(tag.attribute("name")?.unwrap_or_else(|| id.clone()));
+            let id = forest.required(child, "id")?;
+            let name = forest.attribute(child, "name")?;
+            names.push(name.unwrap_or_else(|| id.clone()));
             ids.push(id);
         }
         let span = forest.tag(element).span;
@@ -370,8 +383,9 @@ impl<'a> Sorts<'a> {
         report: &mut Report,
     ) -> Step<()> {
         let tag = forest.tag(item);
-        let id = tag.required("id")?;
-        let name = tag.attribute("name")?.unwrap_or_else(|| id.clone());
+        let id = forest.required(item, "id")?;
+        let name = forest.attribute(item, "name")?;
+        let name = name.unwrap_or_else(|| id.clone());
         let Some(element) = forest.first_child(item) else {
             let what = format!("the variable `{}` has no sort", shown(&id));
             return report.error("PNM030", what, tag.span);
@@ -392,14 +406,20 @@ impl<'a> Sorts<'a> {
     }
 
     fn partition(&mut self, forest: &Forest<'a>, item: Element, report: &mut Report) -> Step<()> {
+        let mut whole = None;
         for child in forest.children(item) {
             let tag = forest.tag(child);
             if tag.name != "partitionelement" {
+                let sorts = self.resolve(forest, child, report)?;
+                whole = match sorts.as_deref() {
+                    Some(&[sort]) => Some(sort),
+                    _ => None,
+                };
                 continue;
             }
-            let id = tag.required("id")?;
+            let id = forest.required(child, "id")?;
             let mut members: Vec<u32> = Vec::new();
-            let mut sort = None;
+            let mut sort = whole;
             for member in forest.operands(child) {
                 let Some((of, colour)) = self.part_member(forest, member)? else {
                     let what = "a part lists constants of one enumeration or range";
@@ -411,8 +431,11 @@ impl<'a> Sorts<'a> {
                 }
                 members.push(colour);
             }
-            if let Some(sort) = sort {
-                self.parts.insert(id, (sort, members));
+            if let Some(sort) = sort
+                && self.parts.insert(id.clone(), (sort, members)).is_some()
+            {
+                let what = format!("the part `{}` is declared twice", shown(&id));
+                report.error("PNM008", what, tag.span)?;
             }
         }
         Ok(())
@@ -421,7 +444,7 @@ impl<'a> Sorts<'a> {
     fn part_member(&self, forest: &Forest<'a>, member: Element) -> Step<Option<(BasicId, u32)>> {
         let tag = forest.tag(member);
         match tag.name {
-            "useroperator" => Ok(self.constant(&tag.required("declaration")?)),
+            "useroperator" => Ok(self.constant(&forest.required(member, "declaration")?)),
             _ => Ok(None),
         }
     }

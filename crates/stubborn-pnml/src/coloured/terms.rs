@@ -208,7 +208,12 @@ impl<'s, 'a> Terms<'s, 'a> {
                 Ok(Some(sum))
             }
             "numberof" | "scalarproduct" => self.multiple(&operands, tag.span, report),
-            "empty" => Ok(Some(Vec::new())),
+            "empty" => {
+                if let Some(sort) = self.forest.first_child(element) {
+                    self.sorts.resolve(self.forest, sort, report)?;
+                }
+                Ok(Some(Vec::new()))
+            }
             "all" => {
                 let Some(sort) = self.forest.first_child(element) else {
                     return self.wrong("PNM040", "`all` names a sort", tag.span, report);
@@ -226,7 +231,7 @@ impl<'s, 'a> Terms<'s, 'a> {
             "successor" => self.shifted(&operands, true, tag.span, report),
             "predecessor" => self.shifted(&operands, false, tag.span, report),
             "variable" => {
-                let id = tag.required("refvariable")?;
+                let id = self.forest.required(element, "refvariable")?;
                 let Some(variable) = self.sorts.variable(&id) else {
                     let what = format!("the variable `{}` is not declared", shown(&id));
                     return self.wrong("PNM033", &what, tag.span, report);
@@ -246,7 +251,7 @@ impl<'s, 'a> Terms<'s, 'a> {
                 }]))
             }
             "useroperator" => {
-                let id = tag.required("declaration")?;
+                let id = self.forest.required(element, "declaration")?;
                 if let Some((sort, colour)) = self.sorts.constant(&id) {
                     return Ok(Some(vec![self.constant(sort, colour)]));
                 }
@@ -254,12 +259,16 @@ impl<'s, 'a> Terms<'s, 'a> {
                     let summands = members.iter().map(|m| self.constant(*sort, *m)).collect();
                     return Ok(Some(summands));
                 }
+                // TAPAAL writes the black token like a constant of a sort `dot`.
+                if id.eq_ignore_ascii_case("dot") {
+                    return Ok(Some(vec![self.constant(Sorts::DOT, 0)]));
+                }
                 let what = format!("the constant `{}` is not declared", shown(&id));
                 self.wrong("PNM033", &what, tag.span, report)
             }
             "dotconstant" => Ok(Some(vec![self.constant(Sorts::DOT, 0)])),
             "finiteintrangeconstant" => {
-                let value = tag.required("value")?;
+                let value = self.forest.required(element, "value")?;
                 let Some(range) = self.forest.first_child(element) else {
                     return self.wrong("PNM040", "this constant has no range", tag.span, report);
                 };
@@ -310,8 +319,13 @@ impl<'s, 'a> Terms<'s, 'a> {
             "not" => Some(1),
             "imply" => Some(2),
             "booleanconstant" => {
-                let value = tag.required("value")?;
-                return Ok(Some(Guard::Constant(value.trim() == "true")));
+                let value = self.forest.required(element, "value")?;
+                if let Ok(value) = value.trim().parse() {
+                    return Ok(Some(Guard::Constant(value)));
+                }
+                let what = format!("`{}` is neither `true` nor `false`", shown(&value));
+                report.error("PNM040", what, tag.span)?;
+                return Ok(None);
             }
             other => {
                 let what = format!(
@@ -460,7 +474,8 @@ impl<'s, 'a> Terms<'s, 'a> {
             [number, term] => {
                 let tag = self.forest.tag(*number);
                 let value = if tag.name == "numberconstant" {
-                    tag.required("value")?.trim().parse::<u32>().ok()
+                    let value = self.forest.required(*number, "value")?;
+                    value.trim().parse::<u32>().ok()
                 } else {
                     None
                 };

@@ -9,7 +9,7 @@
 //! binding by input arcs and the "colour fixed point" of Bilgram, Jensen, Pedersen, Srba and
 //! Taankvist, "Methods for Efficient Unfolding of Colored Petri Nets" (2023), fall out of one loop.
 //! Inputs that are no plain tuples (`all`, subtractions) do not restrict the search; a final pass
-//! over the unfolded net removes what they let through, see [`crate::relaxed`].
+//! over the unfolded net removes what they let through, see [`stubborn_net::Relaxed`].
 //!
 //! The result is a net whose places and transitions are ordered by their coloured origin, with
 //! names such as `Idle(3,red)` and `start(x=3,c=red)`. Removed places are empty in every
@@ -603,18 +603,10 @@ impl<'n, 'a> Engine<'n, 'a> {
             let (transition, values) = self.instance_key(instance);
             self.transition_name(transition as usize, values, &mut name);
             let new = builder.transition(&name);
-            let old = TransitionId(instance);
-            for arc in draft.pre(old) {
-                // Every input of a transition that can fire can be marked.
-                if let Some(place) = new_place[arc.node.index()] {
-                    builder.input(place, new, arc.weight);
-                }
-            }
-            for arc in draft.post(old) {
-                if let Some(place) = new_place[arc.node.index()] {
-                    builder.output(new, place, arc.weight);
-                }
-            }
+            // Every input of a transition that can fire can be marked, and a place that cannot inhibits
+            // nothing.
+            let place = |old: PlaceId| new_place[old.index()];
+            builder.arcs_of(&draft, TransitionId(instance), new, place);
             transition_starts[transition as usize + 1] += 1;
         }
         accumulate(&mut place_starts);
@@ -631,8 +623,12 @@ impl<'n, 'a> Engine<'n, 'a> {
         Ok(Model {
             net,
             coloured: true,
-            places: SourceNodes::new(place_names, place_starts),
-            transitions: SourceNodes::new(transition_names, transition_starts),
+            places: SourceNodes::new(place_names, place_starts, self.net.place_labels.clone()),
+            transitions: SourceNodes::new(
+                transition_names,
+                transition_starts,
+                self.net.transition_labels.clone(),
+            ),
         })
     }
 
@@ -641,8 +637,14 @@ impl<'n, 'a> Engine<'n, 'a> {
         for node in &self.nodes {
             builder.place("", node.initial);
         }
-        for _ in &self.instances {
-            builder.transition("");
+        for instance in &self.instances {
+            let t = builder.transition("");
+            // A place of black tokens has one colour; one that was not met is empty.
+            for (place, weight) in &self.net.transitions[instance.transition as usize].inhibitors {
+                if let Some(node) = self.numbers.get(&(*place as u32, 0)) {
+                    builder.inhibitor(PlaceId(*node), t, *weight);
+                }
+            }
         }
         for &(instance, node, weight) in &self.inputs {
             builder.input(PlaceId(node), TransitionId(instance), weight);

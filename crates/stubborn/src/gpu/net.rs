@@ -1,6 +1,6 @@
 //! Petri nets as guarded commands, which is what cards explore.
 //!
-//! A place is a variable, or a value of one that it shares with others, and a transition a command: guards `p >= k`,
+//! A place is a variable, or a value of one that it shares with others, and a transition a command: guards `p >= k` and `p < k`,
 //! and additions of constants. Transitions and labels keep their numbers. Cards count with 32 bits, so a place that may hold more than [`MOST_TOKENS`] has
 //! a smaller range here than in the net; a step that leaves it fails, and whoever sees that gives no answer.
 
@@ -217,7 +217,10 @@ impl Labels<'_> {
     fn label(&self, label: LabelId) -> Result<Expr, String> {
         match (self.system.formula(label), self.system.threshold(label)) {
             (Some(formula), _) => self.formula(formula),
-            (None, Some((place, tokens))) => Ok(self.at_least(place, tokens)),
+            (None, Some((place, CompareOp::GreaterOrEqual, tokens))) => {
+                Ok(self.at_least(place, tokens))
+            }
+            (None, Some((place, _, tokens))) => Ok(self.below(place, tokens)),
             (None, None) => Err("the net has a label without a meaning".into()),
         }
     }
@@ -238,6 +241,10 @@ impl Labels<'_> {
             }
             _ => Expr::Const(0),
         }
+    }
+
+    fn below(&self, place: PlaceId, tokens: u32) -> Expr {
+        Expr::negation(self.at_least(place, tokens))
     }
 
     fn formula(&self, formula: &Formula) -> Result<Expr, String> {
@@ -265,8 +272,10 @@ impl Labels<'_> {
     fn any_enabled(&self, transitions: impl Iterator<Item = TransitionId>) -> Expr {
         let enabled = |transition: TransitionId| {
             let pre = self.system.net().pre(transition).iter();
-            let guards = pre.map(|arc| self.at_least(arc.node, arc.weight));
-            balanced(guards.collect(), &Expr::and, 1)
+            let enough = pre.map(|arc| self.at_least(arc.node, arc.weight));
+            let inhibitors = self.system.net().inhibitors(transition).iter();
+            let few = inhibitors.map(|arc| self.below(arc.node, arc.weight));
+            balanced(enough.chain(few).collect(), &Expr::and, 1)
         };
         balanced(transitions.map(enabled).collect(), &Expr::or, 0)
     }
@@ -328,7 +337,7 @@ mod tests {
 
     use super::*;
 
-    /// A net with a few places, some of which may collect tokens without end.
+    /// A net with a few places, some of which may collect tokens without end, or inhibit.
     fn random_net(random: &mut Random) -> NetSystem {
         let mut builder = NetBuilder::new("random");
         let places: Vec<PlaceId> = (0..2 + random.below(5))
@@ -342,6 +351,10 @@ mod tests {
                     transition,
                     1 + random.below(3) as u32,
                 );
+            }
+            while random.one_in(4) {
+                let weight = 1 + random.below(3) as u32;
+                builder.inhibitor(*random.pick(&places), transition, weight);
             }
             for _ in 0..random.below(3) {
                 builder.output(
@@ -374,6 +387,7 @@ mod tests {
             match random.below(4) {
                 0 => builder.input(resource, transition, 1),
                 1 => builder.output(transition, resource, 1),
+                2 => builder.inhibitor(*random.pick(&automata[0]), transition, 1),
                 _ => {}
             }
         }
