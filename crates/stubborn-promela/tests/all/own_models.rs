@@ -154,33 +154,182 @@ fn an_endless_atomic_sequence_is_a_failure() {
 }
 
 #[test]
-fn propositions_become_labels() {
-    use stubborn_promela::{load, source::NoIncludes};
+fn expressions_become_labels() {
+    use stubborn_diagnostics::SourceFile;
+    use stubborn_promela::{Standing, parse, source::NoIncludes};
     use stubborn_system::System;
-    let text =
-        "#define high (x > 2)\nbyte x = 3; active proctype P() { here: x = 0; progress: x = 1 }";
-    let options = stubborn_promela::Options {
-        propositions: vec!["high && P@here".into(), "x == 0 || len(q) > 1".into()],
-        ..Default::default()
+    let text = "#define high (x > 2)
+        byte x = 3; active proctype P() { here: x = 0; progress: x = 1 }";
+    let mut parsed = parse(Path::new("m.pml"), text, &[], &NoIncludes);
+    let mut read = |text: &str, standing| {
+        let source = SourceFile::new("expression", text);
+        parsed.expression(&source, standing)
     };
-    assert!(
-        load(Path::new("m.pml"), text, &options, &NoIncludes).is_err(),
-        "q is not declared"
-    );
-    let options = stubborn_promela::Options {
-        propositions: vec!["high && P@here".into(), "np_".into(), "!high".into()],
-        ..Default::default()
-    };
-    let loaded = load(Path::new("m.pml"), text, &options, &NoIncludes).expect("a good model");
+    let wrong = read("x == 0 || len(q) > 1", Standing::Alone).expect_err("q is not declared");
+    assert_eq!(wrong[0].code, "PML055");
+    assert_eq!((wrong[0].span.start, wrong[0].span.end), (14, 15));
+    let expressions = [
+        ("high && P@here", Standing::Alone),
+        ("np_", Standing::InFormula),
+        ("!high", Standing::Alone),
+        // A claim would be a process.
+        ("_nr_pr == 1", Standing::Alone),
+        ("_nr_pr == 2", Standing::InFormula),
+        // The macros of the model's own formulas are replaced already.
+        ("high", Standing::InModel),
+    ]
+    .map(|(text, standing)| read(text, standing));
+    let [first @ .., last] = expressions;
+    assert_eq!(last.expect_err("high is no variable")[0].code, "PML055");
+    let expressions = first.map(|expression| expression.expect("a good expression"));
+    let loaded = parsed.load(&Default::default(), &expressions);
+    let loaded = loaded.expect("a good model");
     let mut executor = loaded.model.executor();
     let state = loaded.model.initial_states();
-    let values: Vec<bool> = loaded
-        .lowered
-        .propositions
-        .iter()
-        .map(|l| executor.label(&state, *l))
-        .collect();
-    assert_eq!(values, [true, true, false]);
+    let labels = loaded.lowered.propositions.iter();
+    let values: Vec<bool> = labels.map(|l| executor.label(&state, *l)).collect();
+    assert_eq!(values, [true, true, false, true, true]);
+}
+
+/// A text is one expression to its end, whatever is in it: nothing around it is closed by it, and nothing of it
+/// is left over.
+#[test]
+fn a_text_is_one_expression_to_its_end() {
+    use stubborn_diagnostics::SourceFile;
+    use stubborn_promela::{Standing, parse, source::NoIncludes};
+    let text = "#define OPEN (\n#define TWO 1; 2\n#define SUM(a) (a + 1)\nbyte x; init { x = 1 }";
+    let parsed = parse(Path::new("m.pml"), text, &[], &NoIncludes);
+    let reads = |text: &str| {
+        let source = SourceFile::new("expression", text);
+        let found = parsed.clone().expression(&source, Standing::Alone);
+        for problem in found.as_ref().err().into_iter().flatten() {
+            let (start, end) = (problem.span.start, problem.span.end);
+            assert!(
+                start <= end && end as usize <= text.len(),
+                "{text}: {problem:?}"
+            );
+        }
+        found.is_ok()
+    };
+    for right in [
+        "x == 0",
+        " ( x ) ",
+        "x == 0 // so",
+        "/* so */ x",
+        "OPEN x)",
+        "SUM(x) > SUM(2)",
+        "x\n> 1",
+    ] {
+        assert!(reads(right), "{right}");
+    }
+    for wrong in [
+        "0) && (0",
+        "x == 0; x == 1",
+        "x == 0 }",
+        "(x",
+        "x)",
+        "",
+        " ",
+        "x == 0 /* no",
+        "x x",
+        "OPEN x",
+        "TWO",
+        "SUM(x",
+        "x = 1",
+        "x++",
+        "x -> 1 : 2",
+        "x : 1",
+        "#define x 1",
+        "x\n#undef x",
+        "skip; skip",
+        "x == \"",
+        "c_expr { 1 }",
+        "run P()",
+        "y == 0",
+        "x == 1 ::",
+        "init { skip }",
+        "x, x",
+    ] {
+        assert!(!reads(wrong), "{wrong}");
+    }
+}
+
+/// A name of another process is the one variable that is called so, or an error that names them, however
+/// blocks are nested, and wherever it is asked for.
+#[test]
+fn names_of_other_processes_are_one_variable_or_an_error() {
+    use stubborn_diagnostics::SourceFile;
+    use stubborn_promela::{Standing, parse, source::NoIncludes};
+    use stubborn_system::{Random, Successors, System};
+    /// Blocks with locals that no block around them has. Each gets a number of its own.
+    fn blocks(random: &mut Random, depth: usize, hidden: &[usize], all: &mut Vec<usize>) -> String {
+        let mut text = String::new();
+        let mut own = hidden.to_vec();
+        for _ in 0..1 + random.below(2) {
+            let name = random.below(4);
+            if !own.contains(&name) {
+                own.push(name);
+                all.push(name);
+                text += &format!("byte v{name} = {}; ", all.len());
+            }
+        }
+        for _ in 0..random.below(if depth == 0 { 1 } else { 3 }) {
+            text += &format!("{{ {} }}; ", blocks(random, depth - 1, &own, all));
+        }
+        text + "skip"
+    }
+    let (mut unique, mut ambiguous) = (0, 0);
+    for seed in 0..200 {
+        let mut random = Random::new(seed);
+        let mut all = Vec::new();
+        let body = blocks(&mut random, 3, &[], &mut all);
+        let text = format!("active proctype P() {{ {body}; end: false }}");
+        for name in 0..4 {
+            let declared: Vec<usize> = (0..all.len()).filter(|at| all[*at] == name).collect();
+            let mut parsed = parse(Path::new("m.pml"), &text, &[], &NoIncludes);
+            let value = declared.first().map_or(0, |at| at + 1);
+            let question = SourceFile::new("expression", format!("P[0]:v{name} == {value}"));
+            let asked = parsed.expression(&question, Standing::InFormula);
+            match (asked, declared.len()) {
+                (Ok(expression), 1) => {
+                    let loaded = parsed.load(&Default::default(), &[expression]);
+                    let loaded = loaded.expect("a good model");
+                    let mut executor = loaded.model.executor();
+                    let mut state = loaded.model.initial_states();
+                    let mut successors = Successors::new(state.len());
+                    loop {
+                        successors.clear();
+                        executor.successors(&state, &mut successors);
+                        let Some(next) = successors.iter().next() else {
+                            break;
+                        };
+                        state = next.state.to_vec();
+                    }
+                    assert!(
+                        executor.label(&state, loaded.lowered.propositions[0]),
+                        "{text} {name}"
+                    );
+                    unique += 1;
+                }
+                (Err(problems), 0) => assert_eq!(problems[0].code, "PML058", "{text} {name}"),
+                (Err(problems), _) => {
+                    assert_eq!(problems[0].code, "PML059", "{text} {name}");
+                    let help = problems[0].help.as_deref().unwrap_or_default();
+                    assert_eq!(help.matches("m.pml:1:").count(), 2, "{help}");
+                    ambiguous += 1;
+                    // In the text of a model as well.
+                    let within = format!("{text} never {{ P[0]:v{name} == 1 }}");
+                    let parsed = parse(Path::new("m.pml"), &within, &[], &NoIncludes);
+                    assert!(
+                        parsed.diagnostics.iter().any(|d| d.code == "PML059"),
+                        "{within}"
+                    );
+                }
+                (Ok(_), _) => panic!("v{name} is declared {} times in {text}", declared.len()),
+            }
+        }
+    }
+    assert!(unique > 50 && ambiguous > 50, "{unique} {ambiguous}");
 }
 
 #[test]
