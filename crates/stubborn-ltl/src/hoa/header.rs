@@ -226,12 +226,12 @@ impl Reader {
                 break;
             }
         }
-        if let Some(place) = open.pop() {
-            return Err(error("HOA001", "this parenthesis is not closed", place));
-        }
         let (token, span) = lexer.peek()?;
         if !matches!(token, Token::Header(_) | Token::Body) {
             return Err(unsupported(span));
+        }
+        if let Some(place) = open.pop() {
+            return Err(error("HOA001", "this parenthesis is not closed", place));
         }
         let mut next = 0;
         for set in used {
