@@ -68,7 +68,7 @@
 //! | PML056 | A field that a variable does not have, or a variable with fields where a number is needed. |
 //! | PML057 | An index that is missing, or of something that is no array. |
 //! | PML058 | A label or variable that another process type does not have. |
-//! | PML059 | A variable that several blocks of another process type declare, so that it is not clear which is meant. |
+//! | PML059 | A variable or label that several blocks of another process type have, so that it is not clear which is meant. |
 //! | PML060 | A priority that is no number from 1 to 255. |
 //! | PML061 | Warning: a global whose initial value is computed before those that it uses. |
 //! | PML062 | Warning: a constant that is cut off where it is stored. |

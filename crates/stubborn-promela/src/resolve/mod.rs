@@ -323,6 +323,20 @@ impl Resolver {
     fn check_remote(&mut self) {
         for (process, label, span) in std::mem::take(&mut self.remote) {
             let found = self.program.processes.get(process.0);
+            let states = found.iter().flat_map(|p| &p.flow.labels);
+            let mut states = states.filter(|(name, _)| *name == label);
+            if let (Some(process), Some((_, first)), Some((_, second))) =
+                (found, states.next(), states.next())
+            {
+                let name = process.name.trim_matches(':');
+                let message = format!("{label} is ambiguous: several blocks of {name} have one");
+                let error = Diagnostic::error("PML059", message, span)
+                    .related(process.flow.states[*first].span, "this may be meant")
+                    .related(process.flow.states[*second].span, "or this")
+                    .help("give the labels different names");
+                self.diagnostics.push(error);
+                continue;
+            }
             if found.is_none_or(|p| p.flow.label_state(&label).is_none()) {
                 let name = &self.headers[process.0].name;
                 let message = format!("{name} has no label {label}");

@@ -100,6 +100,12 @@ fn mistakes_have_codes() {
                 .into(),
         ),
         (
+            "PML059",
+            "byte x; active proctype P() { { skip; L: x = 1 }; { skip; L: x = 2 } }
+             active proctype Q() { P@L }"
+                .into(),
+        ),
+        (
             "PML102",
             "active [200] proctype P() { skip } active [56] proctype Q() { skip }".into(),
         ),

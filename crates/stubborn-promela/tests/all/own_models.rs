@@ -283,6 +283,9 @@ fn what_spin_accepts_is_read() {
         assertion(row(" + ", 2_000) + " == 2000"),
         assertion(row(" && ", 3_000)),
         assertion(format!("!({})", row(" == 2 || ", 3_000) + " == 2")),
+        assertion(format!("{}x{} > 0", "x * (0 + (".repeat(700), "))".repeat(700))),
+        assertion(format!("{}x{}", "(x == 2 -> 0 : ".repeat(1_400), ")".repeat(1_400))),
+        assertion(format!("{}x", "!".repeat(1_400))),
         assertion(format!("({} -> {} : 0)", deep(300), row(" * ", 500))),
     ] {
         let what: String = text.chars().take(120).collect();
