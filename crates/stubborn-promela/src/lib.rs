@@ -4,8 +4,9 @@
 //! text ─► preprocess ─► parser (ast) ─► resolve + flow (hir) ─► lower (guarded commands)
 //! ```
 //!
-//! [`load`] does it all. Each stage never fails half-way but collects [diagnostics]
-//! (stubborn_diagnostics) with stable codes `PMLnnn`.
+//! [`load`] does it all. Each stage never fails half-way but collects [diagnostics] with stable codes
+//! `PMLnnn`. Expressions that are no part of a model, such as invariants and propositions, are read
+//! after it, each as one expression to its end: see [`Parsed::expression`].
 //!
 //! [diagnostics]: stubborn_diagnostics::Diagnostic
 //!
