@@ -9,7 +9,8 @@ use stubborn_promela::trail::Step;
 use stubborn_promela::{Loaded, Options, load};
 use stubborn_system::{FailureKind, Outcome, Successors, System, TransitionId};
 
-use crate::support::{Scratch, examples, has_spin};
+use crate::random_programs::program_with_assertions;
+use crate::support::{Scratch, examples, has_spin, spin_search};
 
 fn loaded(text: &str) -> Loaded {
     match load(Path::new("m.pml"), text, &Options::default(), &NoIncludes) {
@@ -182,4 +183,28 @@ fn trails_with_merged_statements_are_followed() {
         loaded.model.executor().successors(state, &mut successors);
         assert!(successors.is_empty(), "{body} is not at its end");
     }
+}
+
+/// Whatever `spin -a; pan` finds in random programs, its trail is one that we can follow.
+#[test]
+#[ignore = "long: compiles a verifier for each program, about two minutes"]
+fn random_trails_of_plain_spin_are_followed() {
+    if !has_spin() {
+        return;
+    }
+    let scratch = Scratch::new("plain-trails");
+    let mut followed = 0;
+    for seed in 0..120 {
+        let text = program_with_assertions(seed);
+        if spin_search(&text, &scratch, &[], &["-DSAFETY"], &["-m20000"]).is_none() {
+            continue;
+        }
+        let Ok(trail) = std::fs::read_to_string(scratch.0.join("m.pml.trail")) else {
+            continue;
+        };
+        let read = loaded(&text).read_trail(&trail);
+        read.unwrap_or_else(|why| panic!("seed {seed}: {why}\n{text}\n{trail}"));
+        followed += 1;
+    }
+    assert!(followed > 40, "only {followed} trails");
 }
