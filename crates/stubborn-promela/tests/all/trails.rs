@@ -187,14 +187,14 @@ fn trails_with_merged_statements_are_followed() {
 
 /// Whatever `spin -a; pan` finds in random programs, its trail is one that we can follow.
 #[test]
-#[ignore = "long: compiles a verifier for each program, about two minutes"]
+#[ignore = "long: compiles a verifier for each program"]
 fn random_trails_of_plain_spin_are_followed() {
     if !has_spin() {
         return;
     }
     let scratch = Scratch::new("plain-trails");
     let mut followed = 0;
-    for seed in 0..120 {
+    for seed in 0..40 {
         let text = program_with_assertions(seed);
         if spin_search(&text, &scratch, &[], &["-DSAFETY"], &["-m20000"]).is_none() {
             continue;
@@ -206,5 +206,5 @@ fn random_trails_of_plain_spin_are_followed() {
         read.unwrap_or_else(|why| panic!("seed {seed}: {why}\n{text}\n{trail}"));
         followed += 1;
     }
-    assert!(followed > 40, "only {followed} trails");
+    assert!(followed > 15, "only {followed} trails");
 }
