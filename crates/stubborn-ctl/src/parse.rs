@@ -188,6 +188,11 @@ impl Parser<'_> {
         Ok(formula)
     }
 
+    /// Whether so many bytes are not the beginning of a longer word.
+    fn is_alone(&self, length: usize) -> bool {
+        !self.rest()[length..].starts_with(|c: char| c.is_alphanumeric() || c == '_')
+    }
+
     /// Whether a negation belongs to an expression of the model, as in `!x == 0`.
     fn is_proposition_with_negation(&self) -> bool {
         let inner = self.rest().trim_start_matches(['!', ' ']);
@@ -214,6 +219,9 @@ impl Parser<'_> {
                 _ => self.word().len(),
             }
         };
+        // The constants, where no expression begins with them (`0 < x`).
+        let digit = self.rest().starts_with(['0', '1']) && self.is_alone(1);
+        let length = if length == 0 && digit { 1 } else { length };
         if length == 0 && self.take("(") {
             let inner = self.equivalence()?;
             if !self.take(")") {
@@ -405,6 +413,7 @@ mod tests {
             ("!(x == 0)", "!(x == 0)"),
             ("A[0] == 1 -> EX E", "!(A[0] == 1) || EX E"),
             ("AX false", "AX false"),
+            ("AG 1 + 1 == x", "AG 1 + 1 == x"),
             ("EG \"a \\\"b\\\"\"", "EG a \"b\""),
             ("p <-> !!q", "(!p || q) && (!q || p)"),
             ("a -> b -> c", "!a || (!b || c)"),
@@ -413,6 +422,20 @@ mod tests {
             ("E (p U q || EF r)", "EF r || E (p U q)"),
         ] {
             assert_eq!(read(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn digits_are_constants() {
+        for (text, words) in [
+            ("1", "true"),
+            ("AG 1", "AG true"),
+            ("EF (0)", "EF (false)"),
+            ("A (1 U 0 <-> p)", "A (true U false <-> p)"),
+            ("E [!0 R p && 1]", "E [!false R p && true]"),
+            ("!1 || EX 0 < x", "!true || EX 0 < x"),
+        ] {
+            assert_eq!(read(text), read(words), "{text}");
         }
     }
 

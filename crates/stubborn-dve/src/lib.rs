@@ -51,7 +51,7 @@
 //!   effects, then the sender.
 //! * If any process is in a committed state, only processes in committed states move;
 //!   of a rendezvous both must be.
-//! * A bare array name is its element 0; surplus initial values of an array are dropped.
+//! * A bare array name is its element 0.
 //! * Inside a block comment `//` hides the rest of the line, even a `*/`.
 //!
 //! Where we deviate from DiVinE, on purpose:
@@ -64,7 +64,9 @@
 //! 4. `%` by zero and an index outside a constant array lead to the error state, where
 //!    DiVinE crashes or reads stray memory; a shift uses the low five bits of its right
 //!    operand; probabilistic transitions (`=>`) are refused; a failing guard of one
-//!    receiver does not turn other steps on its channel into errors.
+//!    receiver does not turn other steps on its channel into errors; more initial values
+//!    than an array has elements are an error, where DiVinE drops them (zeros, of which models of BEEM
+//!    have too many, are dropped here, too).
 //!
 //! # Diagnostics
 //!
@@ -100,7 +102,7 @@
 //! | DVE052 | The uses of a channel disagree about the number of values sent. |
 //! | DVE053 | An index on something that is no array. |
 //! | DVE054 | An array without elements, or more memory than this front-end accepts. |
-//! | DVE055 | A list as the initial value of a scalar, or a single value for an array. |
+//! | DVE055 | A list as the initial value of a scalar, a single value for an array, or a value that is too many. |
 //! | DVE056 | An initial value outside the range of its type. |
 //! | DVE057 | An initial value that cannot be computed. |
 //! | DVE058 | A property process that synchronises or has effects. |

@@ -181,7 +181,7 @@ impl<'src> Resolver<'_, 'src> {
         }
     }
 
-    /// Computes initial values. Surplus ones are dropped, as DiVinE does.
+    /// Computes initial values.
     fn initial_values(&mut self, variable: &mut Variable, initialiser: &ast::Initialiser<'src>) {
         let values = match (initialiser, variable.size) {
             (ast::Initialiser::Single(value), None) => std::slice::from_ref(value),
@@ -219,6 +219,16 @@ impl<'src> Resolver<'_, 'src> {
                 }
             };
             let Some(cell) = variable.initial.get_mut(index) else {
+                // Zeros change nothing, and models of BEEM have too many of them. (An array of an
+                // impossible size was reported where it is declared.)
+                if let Some(size) = variable.size.filter(|size| *size > 0 && value != 0) {
+                    let name = &variable.name;
+                    let message = format!("array `{name}` has only {size} elements");
+                    self.reporter.push(
+                        Diagnostic::error(codes::INITIALISER_SHAPE, message, expression.span)
+                            .help("remove this initial value, or make the array larger"),
+                    );
+                }
                 continue;
             };
             if variable.ty.holds(value) {

@@ -238,6 +238,14 @@ fn each_mistake_has_its_code() {
             model("byte x[0];", "", "a -> b { guard x[2] == 1; }"),
         ),
         (
+            codes::INITIALISER_SHAPE,
+            model("byte x[2] = {1, 2, 3};", "", "a -> b {}"),
+        ),
+        (
+            codes::INITIALISER_SHAPE,
+            model("", "byte x[2] = {1, 2, 3};", "a -> b {}"),
+        ),
+        (
             codes::STORE_NEVER_VALID,
             model("byte x;", "", "a -> b { effect x = -1; }"),
         ),

@@ -18,6 +18,8 @@ pub struct Property {
     automaton: Automaton,
     labels: Vec<LabelId>,
     formula: Option<LabelledFormula>,
+    /// The automaton accepts more than the runs that violate the formula, see [`Self::watched`].
+    is_watched: bool,
 }
 
 /// The formula that all runs should satisfy.
@@ -70,6 +72,7 @@ impl Property {
                 formula,
                 labels,
             }),
+            is_watched: false,
         })
     }
 
@@ -122,7 +125,87 @@ impl Property {
             automaton,
             labels,
             formula: None,
+            is_watched: false,
         }
+    }
+
+    /// The same property, and that no run comes to where its automaton looks at a proposition that has
+    /// no value: where it can be in a state with an edge that depends on one. `failures` has labels of
+    /// propositions, each with the label that holds where it has none. The formula, if there is one, is
+    /// that of `shown`.
+    #[must_use]
+    pub fn watched(&self, failures: &[(LabelId, LabelId)], shown: &Self) -> Self {
+        let mut draft = self.automaton.draft();
+        let mut labels = self.labels.clone();
+        let fails: Vec<Guard> = failures
+            .iter()
+            .map(|(label, fails)| {
+                let text = self.labels.iter().position(|known| known == label);
+                let text = text.map_or("", |at| draft.propositions[at].as_str());
+                let text = format!("no value: {text}");
+                draft.propositions.push(text);
+                labels.push(*fails);
+                draft.guards.variable(labels.len() as u32 - 1)
+            })
+            .collect();
+        let states = draft.states();
+        let last = draft.add_state();
+        for state in states {
+            let looked_at = self.looked_at(state);
+            for ((label, _), guard) in failures.iter().zip(&fails) {
+                if looked_at.contains(label) {
+                    draft.edges[state.index()].push(Edge {
+                        guard: *guard,
+                        target: last,
+                        marks: Marks::NONE,
+                    });
+                }
+            }
+        }
+        let marks = draft.all_marks();
+        draft.edges[last.index()].push(Edge {
+            guard: Guard::TRUE,
+            target: last,
+            marks,
+        });
+        Self {
+            automaton: draft.finish(),
+            labels,
+            formula: shown.formula.clone(),
+            is_watched: true,
+        }
+    }
+
+    /// Of a [watched](Self::watched) property: that no run comes to where a proposition has no value.
+    #[must_use]
+    pub fn failures_alone(&self) -> Self {
+        let mut draft = self.automaton.draft();
+        draft.acceptance_sets = 1;
+        let last = draft.edges.len() - 1;
+        for (state, edges) in draft.edges.iter_mut().enumerate() {
+            for edge in edges {
+                edge.marks = match state == last {
+                    true => Marks(1),
+                    false => Marks::NONE,
+                };
+            }
+        }
+        Self::from_automaton(draft.finish(), self.labels.clone())
+    }
+
+    /// The labels that edges of a state depend on.
+    pub fn looked_at(&self, state: StateId) -> Vec<LabelId> {
+        let edges = self.automaton.edges(state).iter();
+        let used = edges.flat_map(|edge| self.automaton.guards().support(edge.guard));
+        let mut labels: Vec<LabelId> = used.map(|at| self.labels[at as usize]).collect();
+        labels.sort_unstable();
+        labels.dedup();
+        labels
+    }
+
+    /// Whether it is about propositions without a value as well, see [`Self::watched`].
+    pub fn is_watched(&self) -> bool {
+        self.is_watched
     }
 
     /// That no run reaches accepting states again and again: a Büchi automaton with
@@ -179,9 +262,7 @@ impl Property {
     /// Those of them that its edges look at.
     pub fn used_labels(&self) -> Vec<LabelId> {
         let states = self.automaton.states();
-        let edges = states.flat_map(|state| self.automaton.edges(state));
-        let used = edges.flat_map(|edge| self.automaton.guards().support(edge.guard));
-        let mut labels: Vec<LabelId> = used.map(|at| self.labels[at as usize]).collect();
+        let mut labels: Vec<LabelId> = states.flat_map(|state| self.looked_at(state)).collect();
         labels.sort_unstable();
         labels.dedup();
         labels
@@ -196,13 +277,13 @@ impl Property {
     /// too expensive to find out.
     pub fn is_stutter_invariant(&self) -> Option<bool> {
         match &self.formula {
-            Some(labelled) => is_stutter_invariant(
+            Some(labelled) if !self.is_watched => is_stutter_invariant(
                 &labelled.formulas,
                 labelled.formula,
                 &TranslationOptions::default(),
             )
             .ok(),
-            None => is_stutter_invariant_automaton(&self.automaton),
+            _ => is_stutter_invariant_automaton(&self.automaton),
         }
     }
 }

@@ -77,6 +77,9 @@ impl Obligation {
             .collect();
         formulas.sort_unstable();
         formulas.dedup();
+        // What another one asks for with every step that it takes.
+        let all = formulas.clone();
+        formulas.retain(|part| !all.iter().any(|whole| normals.repeats(*whole, *part)));
         Obligation::new(letter, formulas.into())
     }
 
@@ -90,6 +93,35 @@ impl Obligation {
             && self.formulas.len() <= other.formulas.len()
             && self.formulas.iter().all(|formula| other.has(*formula))
             && normals.guards.implies(other.letter, self.letter)
+    }
+}
+
+impl Normals {
+    /// Whether a run may not wait in this formula for ever.
+    pub(crate) fn must_be_left(&self, formula: Normal) -> bool {
+        matches!(
+            self.kind(formula),
+            Kind::Until(..) | Kind::Finally(_) | Kind::StrongRelease(..)
+        )
+    }
+
+    /// Whether every transition of `whole`, another formula, has one of `part` in it, so that who asks for the first
+    /// need not ask for the second: `b` of `a R b`, and so on inside. Not where a run may not wait in `part` for
+    /// ever, since then it matters how long it has been asked for.
+    fn repeats(&self, mut whole: Normal, part: Normal) -> bool {
+        while let Kind::Release(_, inner) | Kind::StrongRelease(_, inner) | Kind::Globally(inner) =
+            self.kind(whole)
+        {
+            let is_inside = match self.kind(*inner) {
+                Kind::And(parts) => parts.contains(&part),
+                _ => *inner == part,
+            };
+            if is_inside {
+                return !self.must_be_left(part);
+            }
+            whole = *inner;
+        }
+        false
     }
 }
 
@@ -126,14 +158,6 @@ impl Alternating {
         self.budget = self.budget.saturating_sub(work);
         self.overflowed |= self.budget == 0 || self.normals.guards.overflowed();
         !self.overflowed
-    }
-
-    /// Whether a run may not wait in this formula for ever.
-    pub(crate) fn must_be_left(&self, formula: Normal) -> bool {
-        matches!(
-            self.normals.kind(formula),
-            Kind::Until(..) | Kind::Finally(_) | Kind::StrongRelease(..)
-        )
     }
 
     /// The transitions of one formula. Obligations that ask more than another one does

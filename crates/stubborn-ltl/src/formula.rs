@@ -71,6 +71,27 @@ impl Node {
         };
         first.into_iter().chain(second)
     }
+
+    /// The operator with other operands, made of its own from left to right.
+    #[must_use]
+    pub fn map(self, mut other: impl FnMut(Formula) -> Formula) -> Self {
+        match self {
+            Node::True | Node::False | Node::Atom(_) => self,
+            Node::Not(f) => Node::Not(other(f)),
+            Node::Next(f) => Node::Next(other(f)),
+            Node::Finally(f) => Node::Finally(other(f)),
+            Node::Globally(f) => Node::Globally(other(f)),
+            Node::And(f, g) => Node::And(other(f), other(g)),
+            Node::Or(f, g) => Node::Or(other(f), other(g)),
+            Node::Implies(f, g) => Node::Implies(other(f), other(g)),
+            Node::Iff(f, g) => Node::Iff(other(f), other(g)),
+            Node::Xor(f, g) => Node::Xor(other(f), other(g)),
+            Node::Until(f, g) => Node::Until(other(f), other(g)),
+            Node::WeakUntil(f, g) => Node::WeakUntil(other(f), other(g)),
+            Node::Release(f, g) => Node::Release(other(f), other(g)),
+            Node::StrongRelease(f, g) => Node::StrongRelease(other(f), other(g)),
+        }
+    }
 }
 
 /// An arena of formulas and the names of their propositions.

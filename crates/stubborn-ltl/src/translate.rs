@@ -341,7 +341,7 @@ impl<'a> Construction<'a> {
     ) -> Result<(), TranslationError> {
         let mut parts = vec![(guard, 0u128)];
         for formula in obligation.formulas.iter() {
-            if !self.alternating.must_be_left(*formula) {
+            if !self.alternating.normals.must_be_left(*formula) {
                 continue;
             }
             let index = match self.awaited.iter().position(|known| known == formula) {

@@ -370,3 +370,23 @@ fn deep_formulas_do_not_overflow_the_stack() {
     // Whatever the answer, it comes back.
     let _ = translate(&formulas, formula, &options);
 }
+
+/// The automaton of nested untils and of their negation has a state for each, and is not made of all sets of them.
+#[test]
+fn nested_untils_are_a_chain() {
+    let mut formulas = Formulas::new();
+    let mut formula = formulas.atom("p0");
+    for number in 1..=16 {
+        let next = formulas.atom(&format!("p{number}"));
+        formula = formulas.make(Node::Until(next, formula));
+    }
+    let options = TranslationOptions {
+        max_work: 2_000_000,
+        ..TranslationOptions::default()
+    };
+    let negation = formulas.not(formula);
+    for formula in [formula, negation] {
+        let automaton = translate(&formulas, formula, &options).expect("it is small");
+        assert!(automaton.state_count() <= 18, "{}", automaton.state_count());
+    }
+}

@@ -343,13 +343,45 @@ impl Module {
             tests,
             Meaning::Condition(not),
         );
+        self.state_property(text, PropertyKind::Invariant, violated_by);
+        Ok(())
+    }
+
+    /// Asks whether a condition holds in some state.
+    ///
+    /// # Errors
+    /// As [`condition`](Self::condition).
+    pub fn reachable(&mut self, text: &str) -> Result<(), ModuleError> {
+        let holds = self.condition(text)?;
+        self.state_property(text, PropertyKind::Reachable, holds);
+        Ok(())
+    }
+
+    fn state_property(&mut self, text: &str, kind: PropertyKind, violated_by: LabelId) {
         self.structure.properties.push(Property {
             name: text.trim().into(),
-            kind: PropertyKind::Invariant,
+            kind,
             violated_by,
             span: None,
         });
-        Ok(())
+    }
+
+    /// The number of what has this name, if anything has.
+    fn named<'n>(
+        what: &str,
+        name: &str,
+        names: impl Iterator<Item = &'n str>,
+    ) -> Result<Option<usize>, ModuleError> {
+        let mut called = names.enumerate().filter(|(_, other)| *other == name);
+        let found = called.next();
+        match (found, called.next()) {
+            (Some((first, _)), Some((second, _))) => {
+                let text =
+                    format!("`{name}` is ambiguous: {what} {first} and {second} are called so");
+                Err(ModuleError::Condition(text))
+            }
+            (found, _) => Ok(found.map(|(at, _)| at)),
+        }
     }
 
     fn atom(&self, text: &str) -> Result<Atom, ModuleError> {
@@ -373,12 +405,10 @@ impl Module {
                 Some(name) => (name.trim(), false),
                 None => (text, true),
             };
-            let label = self
-                .structure
-                .labels
-                .iter()
-                .position(|label| label.text == name);
-            return match label {
+            // Those of the module come first; what follows are conditions.
+            let own = self.structure.labels.iter().take(self.exports.labels);
+            let own = own.map(|label| label.text.as_str());
+            return match Self::named("labels", name, own)? {
                 Some(label) => Ok(Atom::Label(LabelId::new(label), holds)),
                 None => wrong(format!(
                     "`{name}` is no label of the model; conditions compare variables with numbers, as in `{} == 0`",
@@ -389,12 +419,9 @@ impl Module {
                 )),
             };
         };
-        let Some(variable) = self
-            .layout
-            .fields()
-            .iter()
-            .position(|field| field.name == name)
-        else {
+        let fields = self.layout.fields().iter();
+        let fields = fields.map(|field| field.name.as_str());
+        let Some(variable) = Self::named("variables", name, fields)? else {
             return wrong(format!(
                 "the model has no variable `{name}`; `stubborn inspect --fields` lists them"
             ));

@@ -14,8 +14,6 @@ pub struct Model {
     pub units: Vec<Unit>,
     /// Labels that are referred to from outside their process type: type and label.
     pub remote_labels: Vec<(Name, Name)>,
-    /// Expressions over the model that were given apart from it.
-    pub propositions: Vec<Expr>,
 }
 
 /// One thing at the top level of a model.

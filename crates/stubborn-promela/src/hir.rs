@@ -308,6 +308,8 @@ pub struct Program {
     pub formulas: Vec<Ltl>,
     /// Expressions that were given apart from the model.
     pub propositions: Vec<Expr>,
+    /// Where a process of the model looks at `_nr_pr`, if one does.
+    pub counts_processes: Option<Span>,
     /// `_last` occurs somewhere.
     pub uses_last: bool,
     /// Priorities occur somewhere.

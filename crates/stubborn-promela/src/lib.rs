@@ -4,8 +4,9 @@
 //! text ─► preprocess ─► parser (ast) ─► resolve + flow (hir) ─► lower (guarded commands)
 //! ```
 //!
-//! [`load`] does it all. Each stage never fails half-way but collects [diagnostics]
-//! (stubborn_diagnostics) with stable codes `PMLnnn`.
+//! [`load`] does it all. Each stage never fails half-way but collects [diagnostics] with stable codes
+//! `PMLnnn`. Expressions that are no part of a model, such as invariants and propositions, are read
+//! after it, each as one expression to its end: see [`Parsed::expression`].
 //!
 //! [diagnostics]: stubborn_diagnostics::Diagnostic
 //!
@@ -68,6 +69,7 @@
 //! | PML056 | A field that a variable does not have, or a variable with fields where a number is needed. |
 //! | PML057 | An index that is missing, or of something that is no array. |
 //! | PML058 | A label or variable that another process type does not have. |
+//! | PML059 | A variable or label that several blocks of another process type have, so that it is not clear which is meant. |
 //! | PML060 | A priority that is no number from 1 to 255. |
 //! | PML061 | Warning: a global whose initial value is computed before those that it uses. |
 //! | PML062 | Warning: a constant that is cut off where it is stored. |
@@ -99,6 +101,8 @@
 //! | PML099 | A trace that names something else than sends and receives on global channels. |
 //! | PML100 | Warning: a channel that several processes claim by `xr` or `xs`. |
 //! | PML101 | Too many processes that ask about each other by `enabled()`. |
+//! | PML102 | More processes exist at the start than there may be. |
+//! | PML103 | Warning: a send with fewer fields than its channel takes. |
 
 #![forbid(unsafe_code)]
 
@@ -117,4 +121,5 @@ pub mod trail;
 
 pub use parser::KEYWORDS;
 
-pub use load::{Loaded, Options, Parsed, StartName, load, parse, parse_within};
+pub use load::{Expression, Loaded, Options, Parsed, StartName, load, parse, parse_within};
+pub use resolve::Standing;

@@ -4,24 +4,23 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
 
-use stubborn_diagnostics::{Diagnostic, Span, has_errors, in_order};
+use stubborn_diagnostics::{Diagnostic, SourceFile, Span, has_errors, in_order};
 use stubborn_ir::Model;
 use stubborn_ir::narrow::narrow;
 use stubborn_system::budget::UNLIMITED;
 use stubborn_system::{Budget, Outcome, Successors, System};
 
 use crate::lower::{self, Lowered, Missing, Table};
+use crate::preprocess::{self, Macros};
+use crate::resolve::{self, Resolver, Standing};
 use crate::source::{Loader, Sources};
-use crate::{ast, hir, parser, preprocess, resolve};
+use crate::{ast, flow, hir, parser, token};
 
 /// How to read a model.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Macros defined from outside: name and text.
     pub definitions: Vec<(String, String)>,
-    /// Expressions over the model, in its own syntax; they become labels, see
-    /// [`Lowered::propositions`].
-    pub propositions: Vec<String>,
     /// Starts of processes to provide for from the beginning, those of [`Loaded::starts`].
     pub starts: Vec<StartName>,
     /// How to lower it.
@@ -57,17 +56,27 @@ fn runs(program: &hir::Program) -> Vec<u32> {
     places
 }
 
-/// A model that was read and checked.
+/// A model that was read and checked. Expressions about it are read [afterwards](Self::expression).
 #[derive(Clone, Debug)]
 pub struct Parsed {
     /// The model as far as it was understood.
     pub model: ast::Model,
-    /// The same with every name resolved.
-    pub program: hir::Program,
-    /// Its files.
+    /// Its files, and the expressions after them.
     pub sources: Sources,
     /// What is wrong with it.
     pub diagnostics: Vec<Diagnostic>,
+    macros: Macros,
+    names: parser::Names,
+    resolver: Resolver,
+}
+
+/// An expression about a model that is no part of its text; of use to the model that read it.
+#[derive(Clone, Debug)]
+pub struct Expression {
+    tree: ast::Expr,
+    standing: Standing,
+    /// The labels that it refers to.
+    labels: Vec<(ast::Name, ast::Name)>,
 }
 
 /// Reads and checks a model. Never fails: what is wrong is in the diagnostics.
@@ -77,7 +86,7 @@ pub fn parse(
     definitions: &[(String, String)],
     loader: &dyn Loader,
 ) -> Parsed {
-    parse_with(path, text, definitions, &[], loader, &UNLIMITED)
+    parse_within(path, text, definitions, loader, &UNLIMITED)
 }
 
 /// As [`parse`], within a budget: if it is spent, nothing follows from what was understood.
@@ -88,48 +97,166 @@ pub fn parse_within(
     loader: &dyn Loader,
     budget: &Budget,
 ) -> Parsed {
-    parse_with(path, text, definitions, &[], loader, budget)
-}
-
-fn parse_with(
-    path: &Path,
-    text: &str,
-    definitions: &[(String, String)],
-    propositions: &[String],
-    loader: &dyn Loader,
-    budget: &Budget,
-) -> Parsed {
     budget.begin("parsing the model");
     let mut sources = Sources::default();
     let mut diagnostics = Vec::new();
     sources.add(path, text.to_string());
-    let (tokens, apart, macros) = preprocess::preprocess_with(
-        &mut sources,
-        definitions,
-        propositions,
-        loader,
-        (&mut diagnostics, budget),
-    );
-    let (model, expansions) = parser::parse(tokens, apart, &sources, (&mut diagnostics, budget));
-    sources.add_expansions(expansions);
-    let program = resolve::resolve(&model, &mut diagnostics);
+    let limits = (&mut diagnostics, budget);
+    let (tokens, macros) = preprocess::preprocess(&mut sources, definitions, loader, limits);
+    let read = parser::parse(tokens, &sources, (&mut diagnostics, budget));
+    let (model, names) = (read.model, read.names);
+    sources.add_expansions(read.expansions);
+    let mut unfounded = diagnostics.clone();
+    let told = match read.is_whole {
+        true => &mut diagnostics,
+        // Half a model has mistakes that its author did not make.
+        false => &mut unfounded,
+    };
+    let resolver = resolve::resolve(&model, told);
     in_order(&mut diagnostics);
     for diagnostic in &mut diagnostics {
-        // What comes out of a macro is reported where the macro is used, arguments included.
-        let used = sources.slice(diagnostic.span);
-        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let name = used.find(|c| !is_name(c)).map_or(used, |end| &used[..end]);
-        let place = macros.get(name);
-        if let Some(defined) = place.filter(|defined| **defined != diagnostic.span) {
-            let related = (*defined, "in the text of this macro".to_owned());
-            diagnostic.related.push(related);
-        }
+        name_macro(diagnostic, &sources, &macros);
     }
     Parsed {
         model,
-        program,
         sources,
         diagnostics,
+        macros,
+        names,
+        resolver,
+    }
+}
+
+/// What comes out of a macro is reported where the macro is used, arguments included. Says where the
+/// macro is defined, too.
+fn name_macro(diagnostic: &mut Diagnostic, sources: &Sources, macros: &Macros) {
+    let used = sources.slice(diagnostic.span);
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let name = used.find(|c| !is_name(c)).map_or(used, |end| &used[..end]);
+    let place = macros.place(name);
+    if let Some(defined) = place.filter(|defined| *defined != diagnostic.span) {
+        let related = (defined, "in the text of this macro".to_owned());
+        diagnostic.related.push(related);
+    }
+}
+
+impl Parsed {
+    /// The model with every name resolved.
+    pub fn program(&self) -> &hir::Program {
+        &self.resolver.program
+    }
+
+    /// Reads one expression over the names and macros of the model, which must be all of `text`.
+    ///
+    /// # Errors
+    /// What is wrong, with places in `text`.
+    pub fn expression(
+        &mut self,
+        text: &SourceFile,
+        standing: Standing,
+    ) -> Result<Expression, Vec<Diagnostic>> {
+        let mut problems = Vec::new();
+        let index = (self.sources).add(Path::new(text.name()), text.text().to_owned());
+        let tokens = match standing {
+            Standing::InModel => token::in_lines(text.text(), self.sources.base(index)),
+            _ => preprocess::expand(&mut self.sources, index, &mut self.macros, &mut problems),
+        };
+        let end = self.sources.base(index) + text.text().len() as u32;
+        let (tree, labels) = parser::parse_expression(tokens, &self.names, end, &mut problems);
+        if !has_errors(&problems) {
+            let resolver = &mut self.resolver;
+            // Whether `_last` and priorities occur is a matter of the expressions that are used.
+            let before = (resolver.program.uses_last, resolver.program.uses_priority);
+            resolver.alone(&tree, standing);
+            (resolver.program.uses_last, resolver.program.uses_priority) = before;
+            problems.append(&mut resolver.diagnostics);
+        }
+        if !has_errors(&problems) {
+            return Ok(Expression {
+                tree,
+                standing,
+                labels,
+            });
+        }
+        in_order(&mut problems);
+        let shown = |mut problem: Diagnostic| {
+            name_macro(&mut problem, &self.sources, &self.macros);
+            let (file, problem) = self.sources.about_file(&problem)?;
+            debug_assert_eq!(file, index, "{problem:?}");
+            Some(problem)
+        };
+        Err(problems.into_iter().filter_map(shown).collect())
+    }
+
+    /// Makes these expressions the propositions of the model.
+    fn propose(&mut self, expressions: &[Expression]) {
+        let labels = expressions.iter().flat_map(|e| &e.labels);
+        let before = self.model.remote_labels.len();
+        self.model.remote_labels.extend(labels.cloned());
+        if self.model.remote_labels.len() > before {
+            // Which labels are looked at decides which states a process has.
+            self.resolver = resolve::resolve(&self.model, &mut Vec::new());
+        }
+        let resolver = &mut self.resolver;
+        for expression in expressions {
+            let meaning = resolver.alone(&expression.tree, expression.standing);
+            resolver.program.propositions.push(meaning);
+        }
+        flow::merge(&mut resolver.program, &self.model.remote_labels);
+    }
+
+    /// Makes guarded commands of the model, and labels of expressions about it, see
+    /// [`Lowered::propositions`]. The definitions in `options` were for reading it.
+    ///
+    /// # Errors
+    /// As [`load`].
+    pub fn load(
+        mut self,
+        options: &Options,
+        expressions: &[Expression],
+    ) -> Result<Loaded, (Sources, Vec<Diagnostic>)> {
+        if has_errors(&self.diagnostics) || options.budget.poll().is_some() {
+            return Err((self.sources, self.diagnostics));
+        }
+        self.propose(expressions);
+        let program = self.resolver.program;
+        let name = self.sources.path(0).file_stem();
+        let name = name.map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+        let most = options.lowering.max_processes;
+        let mut exist = 0;
+        for process in &program.processes {
+            exist += process.active as usize;
+            if exist > most {
+                let message = format!("more than {most} processes exist at the start");
+                let error = Diagnostic::error("PML102", message, process.span)
+                    .help("SPIN has at most 255; --max-processes may set a lower limit");
+                self.diagnostics.push(error);
+                return Err((self.sources, self.diagnostics));
+            }
+        }
+        let mut table = Table::initial(&program);
+        let runs = runs(&program);
+        for start in &options.starts {
+            let process = program
+                .processes
+                .iter()
+                .position(|p| *p.name == *start.process);
+            let fits = start.number <= table.len() && start.number < options.lowering.max_processes;
+            // A start that this model does not have is met by nobody.
+            if let (Some(process), Some(run), true) = (process, runs.get(start.run), fits) {
+                table.add(Missing {
+                    slot: start.number,
+                    start: lower::Start {
+                        process: hir::ProcId(process),
+                        by: Some((start.by, *run)),
+                    },
+                });
+            }
+        }
+        let budget = Arc::clone(&options.budget);
+        let settings = (options.lowering, budget);
+        let (sources, diagnostics) = (self.sources, self.diagnostics);
+        build(program, sources, diagnostics, name, table, settings)
     }
 }
 
@@ -168,53 +295,8 @@ pub fn load(
     options: &Options,
     loader: &dyn Loader,
 ) -> Result<Loaded, (Sources, Vec<Diagnostic>)> {
-    let Parsed {
-        program,
-        sources,
-        diagnostics,
-        ..
-    } = parse_with(
-        path,
-        text,
-        &options.definitions,
-        &options.propositions,
-        loader,
-        &options.budget,
-    );
-    if has_errors(&diagnostics) || options.budget.poll().is_some() {
-        return Err((sources, diagnostics));
-    }
-    let name = path
-        .file_stem()
-        .map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-    let mut table = Table::initial(&program);
-    let runs = runs(&program);
-    for start in &options.starts {
-        let process = program
-            .processes
-            .iter()
-            .position(|p| *p.name == *start.process);
-        let fits = start.number <= table.len() && start.number < options.lowering.max_processes;
-        // A start that this model does not have is met by nobody.
-        if let (Some(process), Some(run), true) = (process, runs.get(start.run), fits) {
-            table.add(Missing {
-                slot: start.number,
-                start: lower::Start {
-                    process: hir::ProcId(process),
-                    by: Some((start.by, *run)),
-                },
-            });
-        }
-    }
-    let (options, budget) = (options.lowering, Arc::clone(&options.budget));
-    build(
-        program,
-        sources,
-        diagnostics,
-        name,
-        table,
-        (options, budget),
-    )
+    let budget = &options.budget;
+    parse_within(path, text, &options.definitions, loader, budget).load(options, &[])
 }
 
 fn build(

@@ -11,14 +11,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use stubborn_diagnostics::{Diagnostic, Span};
+use stubborn_system::budget::UNLIMITED;
 use stubborn_system::{Budget, Patience};
 
 use crate::condition;
-use crate::source::{Loader, Sources};
+use crate::source::{Loader, NoIncludes, Sources};
 use crate::token::{self, Kind, Token};
 
-/// More tokens than this after expansion are refused.
+/// More tokens than this are refused.
 const MAX_TOKENS: usize = 4_000_000;
+/// More tokens than this out of macros are refused.
+const MAX_PRODUCED: usize = 2_000_000;
 /// More text than this, over all files, is refused.
 const MAX_TEXT: usize = 64 << 20;
 /// Includes nest at most this deep.
@@ -31,11 +34,28 @@ const DIRECTIVES: &[&str] = &[
     "if", "ifdef", "ifndef", "elif", "else", "endif", "define", "undef", "include", "error",
 ];
 
+/// The macros that a model defines, and those from outside.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Macros {
+    known: HashMap<Arc<str>, Arc<Macro>>,
+    /// The names in the `#define`s of the text.
+    places: HashMap<String, Span>,
+}
+
+impl Macros {
+    /// Where the text defines a macro.
+    pub(crate) fn place(&self, name: &str) -> Option<Span> {
+        self.places.get(name).copied()
+    }
+}
+
 /// The body of a macro.
 #[derive(Clone, Debug)]
 struct Macro {
     /// None for a macro without parameter list.
     parameters: Option<Vec<Arc<str>>>,
+    /// The last parameter stands for all further arguments, their commas included.
+    variadic: bool,
     body: Vec<Token>,
 }
 
@@ -78,46 +98,25 @@ struct Branch {
     span: Span,
 }
 
-/// Turns the main file (already in `sources`) into tokens.
-#[cfg(test)]
+/// Turns the main file (already in `sources`) into tokens. Also returns the macros that are defined at its
+/// end.
 pub(crate) fn preprocess(
     sources: &mut Sources,
     definitions: &[(String, String)],
     loader: &dyn Loader,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Vec<Token> {
-    let unlimited = &stubborn_system::budget::UNLIMITED;
-    preprocess_with(sources, definitions, &[], loader, (diagnostics, unlimited)).0
-}
-
-/// The same, and turns texts that stand apart from the model into tokens, with the macros that
-/// are defined at its end. Also says where the text defines macros.
-pub(crate) fn preprocess_with(
-    sources: &mut Sources,
-    definitions: &[(String, String)],
-    apart: &[String],
-    loader: &dyn Loader,
     (diagnostics, budget): (&mut Vec<Diagnostic>, &Budget),
-) -> (Vec<Token>, Vec<Vec<Token>>, HashMap<String, Span>) {
-    let mut state = Preprocessor {
-        sources,
-        loader,
-        diagnostics,
-        macros: HashMap::new(),
-        defined: HashMap::new(),
-        out: Vec::new(),
-        overflow: false,
-        patience: Patience::new(budget, 1024),
-    };
+) -> (Vec<Token>, Macros) {
+    let mut macros = Macros::default();
+    let mut state = Preprocessor::new(sources, loader, &mut macros, (diagnostics, budget));
     for (name, value) in definitions {
-        let mut body = token::tokens(value, 0);
-        body.retain(|t| t.kind != Kind::Newline);
-        state.macros.insert(
+        let body = token::in_lines(value, 0);
+        state.macros.known.insert(
             Arc::from(name.as_str()),
-            Macro {
+            Arc::new(Macro {
                 parameters: None,
+                variadic: false,
                 body,
-            },
+            }),
         );
     }
     if state.sources.total() > MAX_TEXT {
@@ -126,29 +125,57 @@ pub(crate) fn preprocess_with(
     } else {
         state.file(0, 0);
     }
-    let mut expanded = Vec::new();
-    for text in apart {
-        let index = state.sources.add(Path::new("expression"), text.clone());
-        let mut tokens = token::tokens(text, state.sources.base(index));
-        tokens.retain(|t| t.kind != Kind::Newline);
-        expanded.push(state.expand(tokens));
-    }
-    (state.out, expanded, state.defined)
+    // Half a text has mistakes that its author did not make.
+    let tokens = match state.overflow {
+        true => Vec::new(),
+        false => state.out,
+    };
+    (tokens, macros)
+}
+
+/// Turns a text that stands apart from the model into tokens. It is the file at `index` of the sources,
+/// and defines nothing: a `#` in it is a token like any other.
+pub(crate) fn expand(
+    sources: &mut Sources,
+    index: usize,
+    macros: &mut Macros,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<Token> {
+    let tokens = token::in_lines(sources.file(index).text(), sources.base(index));
+    Preprocessor::new(sources, &NoIncludes, macros, (diagnostics, &UNLIMITED)).expand(tokens)
 }
 
 struct Preprocessor<'a> {
     sources: &'a mut Sources,
     loader: &'a dyn Loader,
     diagnostics: &'a mut Vec<Diagnostic>,
-    macros: HashMap<Arc<str>, Macro>,
-    /// The names in the `#define`s of the text.
-    defined: HashMap<String, Span>,
+    macros: &'a mut Macros,
     out: Vec<Token>,
+    /// How many tokens came out of macros.
+    produced: usize,
     overflow: bool,
     patience: Patience<'a>,
 }
 
-impl Preprocessor<'_> {
+impl<'a> Preprocessor<'a> {
+    fn new(
+        sources: &'a mut Sources,
+        loader: &'a dyn Loader,
+        macros: &'a mut Macros,
+        (diagnostics, budget): (&'a mut Vec<Diagnostic>, &'a Budget),
+    ) -> Self {
+        Self {
+            sources,
+            loader,
+            diagnostics,
+            macros,
+            out: Vec::new(),
+            produced: 0,
+            overflow: false,
+            patience: Patience::new(budget, 1024),
+        }
+    }
+
     fn error(&mut self, code: &'static str, message: impl Into<String>, span: Span) {
         self.diagnostics
             .push(Diagnostic::error(code, message, span));
@@ -229,7 +256,7 @@ impl Preprocessor<'_> {
             "define" => self.define(rest, name.span),
             "undef" => {
                 if let Some(target) = rest.first() {
-                    self.macros.remove(&target.text);
+                    self.macros.known.remove(&target.text);
                 }
             }
             "include" => self.include(rest, name.span, file, depth),
@@ -252,7 +279,7 @@ impl Preprocessor<'_> {
 
     fn is_defined(&mut self, rest: &[Token], span: Span) -> bool {
         match rest.first() {
-            Some(name) if name.kind == Kind::Name => self.macros.contains_key(&name.text),
+            Some(name) if name.kind == Kind::Name => self.macros.known.contains_key(&name.text),
             _ => {
                 self.error("PML005", "a macro's name is missing here", span);
                 false
@@ -269,7 +296,7 @@ impl Preprocessor<'_> {
             if token.is_name("defined") {
                 let open = rest.get(at + 1).is_some_and(|t| t.kind == Kind::OpenParen);
                 let name = rest.get(at + 1 + usize::from(open));
-                let known = name.is_some_and(|n| self.macros.contains_key(&n.text));
+                let known = name.is_some_and(|n| self.macros.known.contains_key(&n.text));
                 token.kind = Kind::Number;
                 token.text = Arc::from(if known { "1" } else { "0" });
                 at += if open { 3 } else { 1 };
@@ -297,6 +324,7 @@ impl Preprocessor<'_> {
         };
         let mut body = &rest[1..];
         let mut parameters = None;
+        let mut variadic = false;
         if body
             .first()
             .is_some_and(|t| t.kind == Kind::OpenParen && !t.spaced)
@@ -304,17 +332,27 @@ impl Preprocessor<'_> {
             let Some(close) = body.iter().position(|t| t.kind == Kind::CloseParen) else {
                 return self.error("PML005", "the parameter list is not closed", name.span);
             };
-            let names = body[1..close].iter().filter(|t| t.kind == Kind::Name);
-            parameters = Some(names.map(|t| t.text.clone()).collect());
+            // `...` is called `__VA_ARGS__`, and `name...` has a name.
+            let list = &body[1..close];
+            variadic = list.last().is_some_and(|t| t.kind == Kind::Ellipsis);
+            let names = list.iter().filter(|t| t.kind == Kind::Name);
+            let mut names: Vec<Arc<str>> = names.map(|t| t.text.clone()).collect();
+            let before = list.len().checked_sub(2).map(|at| list[at].kind);
+            if variadic && before != Some(Kind::Name) {
+                names.push(Arc::from("__VA_ARGS__"));
+            }
+            parameters = Some(names);
             body = &body[close + 1..];
         }
-        self.defined.insert(name.text.to_string(), name.span);
-        self.macros.insert(
+        let place = &mut self.macros.places;
+        place.insert(name.text.to_string(), name.span);
+        self.macros.known.insert(
             name.text.clone(),
-            Macro {
+            Arc::new(Macro {
                 parameters,
+                variadic,
                 body: body.to_vec(),
-            },
+            }),
         );
     }
 
@@ -386,13 +424,11 @@ impl Preprocessor<'_> {
             })
             .collect();
         let mut out = Vec::new();
-        let mut work = 0usize;
         while let Some(next) = rest.pop() {
             if self.patience.spent().is_some() {
                 break;
             }
-            work += 1;
-            if work > MAX_TOKENS || rest.len() > MAX_TOKENS {
+            if self.produced > MAX_PRODUCED {
                 self.too_long(next.token.span);
                 break;
             }
@@ -400,7 +436,7 @@ impl Preprocessor<'_> {
                 out.push(next.token);
                 continue;
             }
-            let found = self.macros.get(&next.token.text).cloned();
+            let found = self.macros.known.get(&next.token.text).cloned();
             let depth = next.hidden.as_ref().map_or(0, |h| h.depth);
             match found {
                 Some(found)
@@ -431,7 +467,8 @@ impl Preprocessor<'_> {
                     out.push(used.token);
                     return;
                 }
-                match take_arguments(rest) {
+                let last = found.variadic.then_some(parameters.len());
+                match take_arguments(rest, last) {
                     Some((mut arguments, close)) => {
                         if close.start >= extent.start {
                             extent = extent.to(close);
@@ -439,6 +476,9 @@ impl Preprocessor<'_> {
                         if parameters.is_empty() && arguments.len() == 1 && arguments[0].is_empty()
                         {
                             arguments.clear();
+                        }
+                        if found.variadic && arguments.len() + 1 == parameters.len() {
+                            arguments.push(Vec::new());
                         }
                         if arguments.len() != parameters.len() {
                             let message = format!(
@@ -468,12 +508,15 @@ impl Preprocessor<'_> {
             depth,
         }));
         let parameters = found.parameters.as_deref().unwrap_or(&[]);
-        let mut replaced = substitute(&found.body, parameters, &arguments, &hidden);
+        let given = (parameters, arguments.as_slice());
+        let mut replaced = substitute(&found.body, given, found.variadic, &hidden);
         // Inside of another macro, that one is what is written.
         let written = match &used.token.written {
             Some(written) => written.clone(),
             None => Arc::from(self.sources.slice(extent)),
         };
+        // (To come to nothing is work as well.)
+        self.produced += replaced.len() + 1;
         for (i, pending) in replaced.iter_mut().enumerate() {
             (pending.token.span, pending.token.site) = (extent, extent);
             pending.token.written = Some(written.clone());
@@ -486,9 +529,12 @@ impl Preprocessor<'_> {
     }
 }
 
-/// Takes `( … )` off the stack and splits it at its commas; also says where it ends. None if it is
-/// not closed.
-fn take_arguments(rest: &mut Vec<Pending>) -> Option<(Vec<Vec<Pending>>, Span)> {
+/// Takes `( … )` off the stack and splits it at its commas, into so many arguments at most; also says where
+/// it ends. None if it is not closed.
+fn take_arguments(
+    rest: &mut Vec<Pending>,
+    most: Option<usize>,
+) -> Option<(Vec<Vec<Pending>>, Span)> {
     rest.pop();
     let mut arguments = vec![Vec::new()];
     let mut nested = 0usize;
@@ -498,7 +544,7 @@ fn take_arguments(rest: &mut Vec<Pending>) -> Option<(Vec<Vec<Pending>>, Span)> 
             Kind::OpenParen => nested += 1,
             Kind::CloseParen if nested == 0 => return Some((arguments, next.token.span)),
             Kind::CloseParen => nested -= 1,
-            Kind::Comma if nested == 0 => {
+            Kind::Comma if nested == 0 && most != Some(arguments.len()) => {
                 arguments.push(Vec::new());
                 continue;
             }
@@ -513,8 +559,8 @@ fn take_arguments(rest: &mut Vec<Pending>) -> Option<(Vec<Vec<Pending>>, Span)> 
 /// The body of a macro with its parameters replaced, `#` and `##` done.
 fn substitute(
     body: &[Token],
-    parameters: &[Arc<str>],
-    arguments: &[Vec<Pending>],
+    (parameters, arguments): (&[Arc<str>], &[Vec<Pending>]),
+    variadic: bool,
     hidden: &Option<Arc<Hidden>>,
 ) -> Vec<Pending> {
     let argument = |token: &Token| {
@@ -550,7 +596,15 @@ fn substitute(
             continue;
         }
         if token.kind == Kind::Paste && !out.is_empty() {
-            if let Some(right) = next {
+            let rest = next.filter(|name| variadic && parameters.last() == Some(&name.text));
+            let after_comma = out.last().is_some_and(|p| p.token.kind == Kind::Comma);
+            if let Some(words) = rest.filter(|_| after_comma).and_then(argument) {
+                // GNU's `, ## __VA_ARGS__`: no comma where there is nothing more.
+                match words.is_empty() {
+                    true => drop(out.pop()),
+                    false => out.extend(words.iter().cloned()),
+                }
+            } else if let Some(right) = next {
                 let parts = match argument(right) {
                     Some(words) => words.clone(),
                     None => vec![Pending {
@@ -593,14 +647,14 @@ fn paste(out: &mut Vec<Pending>, parts: Vec<Pending>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::NoIncludes;
 
     fn run(text: &str) -> (String, Vec<&'static str>) {
         let mut sources = Sources::default();
         sources.add(Path::new("m.pml"), text.to_string());
         let mut diagnostics = Vec::new();
         let defines = [("N".to_string(), "3".to_string())];
-        let out = preprocess(&mut sources, &defines, &NoIncludes, &mut diagnostics);
+        let limits = (&mut diagnostics, &UNLIMITED as &Budget);
+        let (out, _) = preprocess(&mut sources, &defines, &NoIncludes, limits);
         let words: Vec<&str> = out.iter().map(|t| &*t.text).collect();
         (
             words.join(" "),
@@ -641,7 +695,8 @@ mod tests {
     fn positions_survive_macros() {
         let mut sources = Sources::default();
         sources.add(Path::new("m.pml"), "#define F(x) (x)\n  F(q)".to_string());
-        let out = preprocess(&mut sources, &[], &NoIncludes, &mut Vec::new());
+        let limits = (&mut Vec::new(), &UNLIMITED as &Budget);
+        let (out, _) = preprocess(&mut sources, &[], &NoIncludes, limits);
         let place = sources.place(out[0].span.start);
         assert_eq!((place.line, place.column), (2, 3));
     }

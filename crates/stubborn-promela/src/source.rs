@@ -49,6 +49,8 @@ impl Loader for NoIncludes {
 pub struct Sources {
     files: Vec<File>,
     expansions: Vec<Expansion>,
+    /// The first offset that no text has.
+    free: u32,
 }
 
 /// A text that stands nowhere in this form.
@@ -82,10 +84,8 @@ pub struct Place {
 impl Sources {
     /// Adds a file and returns its index; offsets of its text start at [`Self::base`].
     pub(crate) fn add(&mut self, path: &Path, text: String) -> usize {
-        let base = self
-            .files
-            .last()
-            .map_or(0, |f| f.base + f.source.text().len() as u32 + 1);
+        let base = self.free;
+        self.free = base + text.len() as u32 + 1;
         let source = SourceFile::new(path.display().to_string(), text);
         self.files.push(File {
             path: path.to_path_buf(),
@@ -95,9 +95,17 @@ impl Sources {
         self.files.len() - 1
     }
 
-    /// Adds texts whose offsets follow those of all files, in order.
+    /// Adds texts whose offsets begin at [`Self::free`], in order.
     pub(crate) fn add_expansions(&mut self, expansions: Vec<Expansion>) {
+        if let Some(last) = expansions.last() {
+            self.free = last.span.end + 1;
+        }
         self.expansions = expansions;
+    }
+
+    /// The first offset that no text has.
+    pub(crate) fn free(&self) -> u32 {
+        self.free
     }
 
     fn expansion(&self, offset: u32) -> Option<&Expansion> {
@@ -205,49 +213,38 @@ impl Sources {
         })
     }
 
+    /// A message as one about a single file: which one, and the message with places in its text. Places
+    /// in other files are named in words.
+    pub fn about_file(&self, diagnostic: &Diagnostic) -> Option<(usize, Diagnostic)> {
+        let (index, span) = self.locate(diagnostic.span)?;
+        let mut shown = diagnostic.clone();
+        shown.span = span;
+        shown.related.clear();
+        let mut help: Vec<String> = shown.help.take().into_iter().collect();
+        for (span, text) in &diagnostic.related {
+            match self.locate(*span) {
+                Some((file, span)) if file == index => shown.related.push((span, text.clone())),
+                _ => {
+                    let Place { file, line, column } = self.place(span.start);
+                    help.push(format!("{text}: {file}:{line}:{column}"));
+                }
+            }
+        }
+        shown.help = (!help.is_empty()).then(|| help.join("; "));
+        Some((index, shown))
+    }
+
     /// All messages as text, each shown in the file it is about.
     pub fn render(&self, diagnostics: &[Diagnostic], colour: bool) -> String {
         let mut out = String::new();
         for diagnostic in diagnostics {
-            let mut diagnostic = diagnostic.clone();
-            diagnostic.span = self.origin(diagnostic.span);
-            for (span, _) in &mut diagnostic.related {
-                *span = self.origin(*span);
-            }
-            let Some(file) = self.file_of(diagnostic.span.start) else {
-                out.push_str(&diagnostic.message);
-                continue;
-            };
-            let end = file.base + file.source.text().len() as u32;
-            let local = |span: Span| Span {
-                start: span.start - file.base,
-                end: span.end.clamp(file.base, end) - file.base,
-            };
-            let mut shown = diagnostic.clone();
-            shown.span = local(diagnostic.span);
-            shown.related.clear();
-            let mut elsewhere = Vec::new();
-            for (span, text) in &diagnostic.related {
-                if (file.base..=end).contains(&span.start) {
-                    shown.related.push((local(*span), text.clone()));
-                } else {
-                    let place = self.place(span.start);
-                    elsewhere.push(format!(
-                        "{text}: {}:{}:{}",
-                        place.file, place.line, place.column
-                    ));
+            match self.about_file(diagnostic) {
+                Some((file, shown)) => {
+                    let source = &self.files[file].source;
+                    out.push_str(&stubborn_diagnostics::render(source, &[shown], colour));
                 }
+                None => out.push_str(&diagnostic.message),
             }
-            if !elsewhere.is_empty() {
-                let mut help: Vec<String> = shown.help.take().into_iter().collect();
-                help.append(&mut elsewhere);
-                shown.help = Some(help.join("; "));
-            }
-            out.push_str(&stubborn_diagnostics::render(
-                &file.source,
-                &[shown],
-                colour,
-            ));
         }
         out
     }

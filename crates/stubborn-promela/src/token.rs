@@ -171,6 +171,13 @@ pub fn tokens(text: &str, base: u32) -> Vec<Token> {
     out
 }
 
+/// The tokens of a text in which line ends mean nothing.
+pub(crate) fn in_lines(text: &str, base: u32) -> Vec<Token> {
+    let mut tokens = tokens(text, base);
+    tokens.retain(|token| token.kind != Kind::Newline);
+    tokens
+}
+
 /// The token at the start of a text that is not empty, or nothing where there is white space or a comment; and the
 /// length of it.
 fn first(text: &str) -> (Option<Kind>, usize) {
@@ -208,6 +215,8 @@ fn first(text: &str) -> (Option<Kind>, usize) {
         [b'\n', ..] => found(Kind::Newline, 1),
         [b'#', b'#', ..] => found(Kind::Paste, 2),
         [b'-', b'>', ..] => found(Kind::Arrow, 2),
+        // SPIN reads it as `->`.
+        [b'-', b'-', b'>', ..] => found(Kind::Arrow, 3),
         [b':', b':', ..] => found(Kind::Option, 2),
         [b'.', b'.', ..] => found(Kind::Range, 2),
         [b'+', b'+', ..] => found(Kind::Increment, 2),

@@ -70,7 +70,7 @@ pub use stubborn_search::{
     StoreOptions, Target, Trace, TraceStep, Violation,
 };
 pub use temporal::branching::{CtlProperty, CtlResult};
-pub use temporal::check::{Evaluated, TemporalAnswer, check_temporal};
+pub use temporal::check::{TemporalAnswer, check_temporal};
 pub use temporal::evaluation::{EvaluationFailure, Evaluations};
 pub use temporal::explain::RunExplanation;
 pub use temporal::explore::{compare_provisos, explore_with_proviso};

@@ -310,12 +310,25 @@ impl DveAttempt {
                 if *syntax == Syntax::Spot && !arguments.contains(&spot) {
                     arguments.extend([spot, "spot".to_owned()]);
                 }
-                Some(if ltl::looks_at_failure(formula, &valuation) {
-                    temporal(name, "ltl that fails", true)
-                } else {
-                    let bad = ltl::is_violated(graph, &valuation, formula, self.runs());
-                    temporal(name, "ltl", bad)
-                })
+                let violated = |valuation| ltl::is_violated(graph, valuation, formula, self.runs());
+                let bad = violated(&valuation);
+                if !ltl::looks_at_failure(formula, &valuation) {
+                    return Some(temporal(name, "ltl", bad));
+                }
+                // Whether its automaton looks there, only the automaton knows. But it holds only if it does so
+                // whatever has no value.
+                let otherwise = Valuation {
+                    holds: (valuation.holds.iter().zip(&valuation.fails))
+                        .map(|(holds, fails)| holds | fails)
+                        .collect(),
+                    fails: vec![0; valuation.fails.len()],
+                };
+                let bad = bad || violated(&otherwise);
+                let mut known = temporal(name, "ltl that fails", bad);
+                if !bad {
+                    known.truth = Truth::Open;
+                }
+                Some(known)
             }
             Question::Hoa {
                 propositions,

@@ -203,7 +203,7 @@ pub fn assign(target: Node, value: Node) -> Node {
 pub struct Style {
     /// For a search along a claim, of which SPIN and we have different ideas: without
     /// assertions and `accept` labels of processes (SPIN would report them, too), and with one
-    /// process less in `_nr_pr` (SPIN counts the claim).
+    /// process less in their `_nr_pr` (SPIN counts the claim there, too).
     pub claim: bool,
 }
 
@@ -567,7 +567,9 @@ impl Printer {
         } = expression;
         match expression.kind {
             Kind::Number => number.to_string(),
-            Kind::Place if name == "_nr_pr" && self.style.claim => "(_nr_pr - 1)".to_owned(),
+            Kind::Place if name == "_nr_pr" && self.style.claim && self.in_process => {
+                "(_nr_pr - 1)".to_owned()
+            }
             Kind::Place => {
                 let mut text = name.clone();
                 let mut rest = parts.iter();

@@ -188,9 +188,14 @@ impl Reader {
             return Err(error("HOA011", "too many acceptance sets", count_span));
         }
         let mut used = vec![false; count as usize];
+        // Where the parentheses stand that are open. Around conjunctions and their parts they change nothing.
+        let mut open = Vec::new();
         loop {
-            // Parentheses around conjunctions and their parts change nothing.
-            while lexer.take_sign('(')? {}
+            let mut place = lexer.peek()?.1;
+            while lexer.take_sign('(')? {
+                open.push(place);
+                place = lexer.peek()?.1;
+            }
             let (token, span) = lexer.take()?;
             match token {
                 Token::Word(word) if word == "Inf" => {
@@ -209,7 +214,14 @@ impl Reader {
                 Token::Word(word) if word == "t" => {}
                 _ => return Err(unsupported(span)),
             }
-            while lexer.take_sign(')')? {}
+            let mut place = lexer.peek()?.1;
+            while lexer.take_sign(')')? {
+                if open.pop().is_none() {
+                    let message = "this parenthesis closes nothing";
+                    return Err(error("HOA001", message, place));
+                }
+                place = lexer.peek()?.1;
+            }
             if !lexer.take_sign('&')? {
                 break;
             }
@@ -217,6 +229,9 @@ impl Reader {
         let (token, span) = lexer.peek()?;
         if !matches!(token, Token::Header(_) | Token::Body) {
             return Err(unsupported(span));
+        }
+        if let Some(place) = open.pop() {
+            return Err(error("HOA001", "this parenthesis is not closed", place));
         }
         let mut next = 0;
         for set in used {

@@ -37,11 +37,7 @@ struct Row {
     links: Vec<Step>,
 }
 
-pub(super) fn graph(
-    resolver: &mut Resolver<'_>,
-    process: &ast::Process,
-    elements: Elements,
-) -> Flow {
+pub(super) fn graph(resolver: &mut Resolver, process: &ast::Process, elements: Elements) -> Flow {
     let size = elements.list.len();
     let mut table = Table {
         resolver,
@@ -79,6 +75,8 @@ pub(super) fn graph(
         .rev()
         .find(|at| matches!(table.elements.list[*at].node, Node::Basic(Basic::End)))
         .map_or(0, |at| at + 1);
+    let is_break = |at: &usize| matches!(table.elements.list[*at].node, Node::After);
+    let breaks = (0..size).filter(is_break).map(|at| at + 1).collect();
     let rows = std::mem::take(&mut table.rows);
     let lists = flatten(rows, &mut flags);
     for (state, list) in flags.iter_mut().zip(lists) {
@@ -113,6 +111,7 @@ pub(super) fn graph(
         states: flags,
         start,
         end,
+        breaks,
         labels,
         size,
     };
@@ -120,7 +119,7 @@ pub(super) fn graph(
     flow
 }
 
-fn check_choices(resolver: &mut Resolver<'_>, process: &ast::Process, flow: &Flow) {
+fn check_choices(resolver: &mut Resolver, process: &ast::Process, flow: &Flow) {
     for state in flow.reachable() {
         let found = &flow.states[state];
         let is_else = |t: &&Transition| matches!(*t.action, Action::Basic(Basic::Else));
@@ -146,8 +145,8 @@ fn check_choices(resolver: &mut Resolver<'_>, process: &ast::Process, flow: &Flo
     }
 }
 
-struct Table<'r, 'a> {
-    resolver: &'r mut Resolver<'a>,
+struct Table<'r> {
+    resolver: &'r mut Resolver,
     elements: Elements,
     /// By state number; number 0 is unused.
     rows: Vec<Option<Row>>,
@@ -155,7 +154,7 @@ struct Table<'r, 'a> {
     endless: bool,
 }
 
-impl Table<'_, '_> {
+impl Table<'_> {
     /// Ties the last element of each block to what follows the block.
     fn tie_ends(&mut self) {
         for at in (0..self.elements.list.len()).rev() {

@@ -231,7 +231,8 @@ impl<'p> Merging<'p> {
             return false;
         };
         let never_blocks = match &*only.action {
-            Action::Jump => true,
+            // SPIN merges all other jumps.
+            Action::Jump => !self.flow.breaks.contains(&state),
             Action::Basic(basic) => matches!(
                 basic,
                 Basic::Assign(..)

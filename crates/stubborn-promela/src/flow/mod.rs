@@ -34,6 +34,8 @@ pub struct Flow {
     pub start: StateNr,
     /// Where a process waits for its deletion.
     pub end: StateNr,
+    /// States to which a `break` leads.
+    pub breaks: Vec<StateNr>,
     /// Labels with the states they name.
     pub labels: Vec<(Name, StateNr)>,
     /// Number of transitions and other elements, for numbering over all process types.
@@ -139,7 +141,7 @@ pub enum DNode {
 
 /// Builds the control flow of a process type, and the list of locals that get initial values
 /// when it starts.
-pub(crate) fn build(resolver: &mut Resolver<'_>, process: &ast::Process) -> (Flow, Vec<usize>) {
+pub(crate) fn build(resolver: &mut Resolver, process: &ast::Process) -> (Flow, Vec<usize>) {
     let built = elements::build(resolver, process);
     let initialised = built.initialised.clone();
     let flow = graph::graph(resolver, process, built);

@@ -404,14 +404,14 @@ pub(crate) fn lower(
 
 impl<'a> Lowering<'a> {
     fn error(&mut self, code: &'static str, message: impl Into<String>, span: Span) {
-        let error = Diagnostic::error(code, message, span);
+        self.tell(Diagnostic::error(code, message, span));
+    }
+
+    fn tell(&mut self, message: Diagnostic) {
         // The same statement is lowered once for each process; people want to hear it once.
-        if !self
-            .diagnostics
-            .iter()
-            .any(|d| d.code == code && d.span == span)
-        {
-            self.diagnostics.push(error);
+        let is_same = |d: &Diagnostic| d.code == message.code && d.span == message.span;
+        if !self.diagnostics.iter().any(is_same) {
+            self.diagnostics.push(message);
         }
     }
 

@@ -1,5 +1,6 @@
 //! One command, or a few, for each step of each process.
 
+use stubborn_diagnostics::Diagnostic;
 use stubborn_diagnostics::Span;
 use stubborn_ir::{self as ir, Command, SendOrder, Statement, TempId};
 use stubborn_system::{FailureKind, ProcessId};
@@ -174,7 +175,18 @@ impl Lowering<'_> {
                     let message = format!("no channel takes {} fields", values.len());
                     self.error("PML097", message, step.transition.span);
                 }
-                for (channel, denotes) in self.cases(&target) {
+                let cases = self.cases(&target);
+                let takes = cases
+                    .iter()
+                    .map(|(c, _)| self.channels.list[*c].fields.len());
+                if let Some(least) = takes.min().filter(|least| values.len() < *least) {
+                    let (given, span) = (values.len(), step.transition.span);
+                    let message =
+                        format!("too few fields: the channel takes {least}, {given} given");
+                    let warning = Diagnostic::warning("PML103", message, span);
+                    self.tell(warning.help("to send so is an error, and the others are 0"));
+                }
+                for (channel, denotes) in cases {
                     let mut guards = common.clone();
                     guards.push(denotes);
                     match self.channels.list[channel].capacity {

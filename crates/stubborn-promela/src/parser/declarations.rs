@@ -140,6 +140,7 @@ impl Parser<'_> {
             self.close_paren();
         }
         let body = self.braced_block()?;
+        self.known_types.insert(name.clone());
         Some(Process {
             active,
             deterministic,
@@ -168,6 +169,9 @@ impl Parser<'_> {
         }
         let mut tokens = self.braced_tokens();
         tokens.pop();
+        while tokens.last().is_some_and(|t| t.kind == Kind::Semicolon) {
+            tokens.pop();
+        }
         for at in 1..tokens.len().saturating_sub(1) {
             // `name @ label` or `name [ … ] @ label`
             if tokens[at].kind == Kind::At && tokens[at + 1].kind == Kind::Name {
@@ -247,7 +251,19 @@ impl Parser<'_> {
                 Diagnostic::warning("PML030", format!("inline {name} has an empty body"), span);
             self.diagnostics.push(warning);
         }
-        self.inlines.insert(name, Inline { parameters, body });
+        let mut size = body.len();
+        for pair in body.windows(2) {
+            let called = self.inlines.get(&pair[0].text);
+            if let Some(called) = called.filter(|_| pair[1].kind == Kind::OpenParen) {
+                size = size.saturating_add(called.size);
+            }
+        }
+        let inline = Inline {
+            parameters,
+            body,
+            size,
+        };
+        self.inlines.insert(name, inline);
     }
 
     /// After `mtype`: constants follow, not variables.
@@ -355,6 +371,7 @@ impl Parser<'_> {
 
     fn declarator(&mut self, ty: &Type) -> Option<Declarator> {
         let (name, span) = self.name("a variable's name")?;
+        self.variables.insert(name.clone());
         let mut width = None;
         let mut size = None;
         if *ty == Type::Unsigned && self.take(Kind::Colon) {

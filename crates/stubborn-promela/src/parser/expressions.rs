@@ -2,7 +2,7 @@
 
 use stubborn_diagnostics::{Diagnostic, Span};
 
-use super::{KEYWORDS, MAX_OPERATORS, Parser};
+use super::{KEYWORDS, Parser};
 use crate::ast::{Binary, Expr, ExprKind, Part, Probe, ReceiveArgument, Reference, Run, Unary};
 use crate::token::Kind;
 
@@ -31,6 +31,13 @@ fn binary(kind: Kind) -> Option<(u8, Binary)> {
     })
 }
 
+/// Trees of expressions are no higher: every pass over one may recurse.
+const MAX_HEIGHT: usize = 1_500;
+
+fn low(expr: Expr) -> Tall {
+    Tall { expr, height: 1 }
+}
+
 pub(super) fn error_at(span: Span) -> Expr {
     Expr {
         kind: ExprKind::Error,
@@ -38,95 +45,200 @@ pub(super) fn error_at(span: Span) -> Expr {
     }
 }
 
+/// Operands of one operator in a row from which on they are balanced: `((a + b) + (c + d))` has the value of
+/// `(((a + b) + c) + d)`, evaluates its operands in the same order, and is not so high.
+const LONG: usize = 64;
+
+/// Whether operands may be grouped in any way.
+fn is_associative(operator: Binary) -> bool {
+    matches!(
+        operator,
+        Binary::Or
+            | Binary::And
+            | Binary::BitOr
+            | Binary::BitXor
+            | Binary::BitAnd
+            | Binary::Add
+            | Binary::Multiply
+    )
+}
+
+/// An expression with the height of its tree.
+struct Tall {
+    expr: Expr,
+    height: usize,
+}
+
+/// What waits for an operand to end, the innermost last. There is no native stack that parentheses could
+/// exhaust.
+enum Open {
+    /// `(`, where it stands.
+    Parenthesis(Span),
+    /// `( a ->`
+    Then(Span, Tall),
+    /// `( a -> b :`
+    Otherwise(Span, Tall, Tall),
+    /// An operator before its operand. (`!!` is two of them.)
+    Prefix(Unary, Span),
+    /// Operands of one operator in a row, with how tightly it binds.
+    Chain(u8, Binary, Vec<Tall>),
+}
+
 impl Parser<'_> {
     pub(super) fn expression(&mut self) -> Expr {
-        let outer = std::mem::take(&mut self.operators);
-        let left = self.unary();
-        let result = self.operation(left, 1);
-        self.operators = outer;
-        result
+        let mut open = Vec::new();
+        let first = self.prefixed(&mut open);
+        self.operation(open, first, true)
     }
 
     /// Goes on with an expression whose first operand is known.
     pub(super) fn expression_after(&mut self, left: Expr) -> Expr {
-        let outer = std::mem::take(&mut self.operators);
-        let result = self.operation(left, 1);
-        self.operators = outer;
-        result
+        self.operation(Vec::new(), low(left), true)
     }
 
-    fn operation(&mut self, mut left: Expr, least: u8) -> Expr {
-        while let Some((level, operator)) = binary(self.kind()) {
-            if level < least {
-                break;
-            }
-            // Outside parentheses a line that starts with a sign is a new statement.
-            if self.parens == 0 && self.peek().line_start && self.kind() == Kind::Minus {
-                break;
-            }
-            self.next();
-            self.operators += 1;
-            if self.operators > MAX_OPERATORS {
-                if !self.too_long {
-                    self.too_long = true;
-                    let span = left.span;
-                    self.error("PML022", "this expression is too long", span);
-                }
-                self.rest.clear();
-                return error_at(left.span);
-            }
-            let mut right = self.unary();
-            while let Some((next, _)) = binary(self.kind()) {
-                if next <= level {
-                    break;
-                }
-                let before = self.rest.len();
-                right = self.operation(right, next);
-                if self.rest.len() == before {
-                    break;
-                }
-            }
-            let span = left.span.to(right.span);
-            left = Expr {
-                kind: ExprKind::Binary(operator, Box::new(left), Box::new(right)),
-                span,
-            };
-        }
-        left
-    }
-
+    /// A single operand with the operators before it.
     fn unary(&mut self) -> Expr {
-        let operator = match self.kind() {
-            Kind::Bang => Unary::Not,
-            Kind::Minus => Unary::Minus,
-            Kind::Tilde => Unary::Complement,
-            // `!!x` is two negations here, not a sorted send.
-            Kind::BangBang => {
-                let token = self.next();
-                let inner = self
-                    .deeper(Self::unary)
-                    .unwrap_or_else(|| error_at(token.span));
-                let span = token.span.to(inner.span);
-                let once = Expr {
-                    kind: ExprKind::Unary(Unary::Not, Box::new(inner)),
-                    span,
-                };
-                return Expr {
-                    kind: ExprKind::Unary(Unary::Not, Box::new(once)),
-                    span,
-                };
-            }
-            _ => return self.primary(),
-        };
-        let token = self.next();
-        let inner = self
-            .deeper(Self::unary)
-            .unwrap_or_else(|| error_at(token.span));
-        let span = token.span.to(inner.span);
-        Expr {
-            kind: ExprKind::Unary(operator, Box::new(inner)),
-            span,
+        let mut open = Vec::new();
+        let operand = self.prefixed(&mut open);
+        self.operation(open, operand, false)
+    }
+
+    /// Everything before an operand, and the operand.
+    fn prefixed(&mut self, open: &mut Vec<Open>) -> Tall {
+        loop {
+            let span = self.peek().span;
+            let operator = match self.kind() {
+                Kind::Bang => Unary::Not,
+                Kind::Minus => Unary::Minus,
+                Kind::Tilde => Unary::Complement,
+                // `!!x` is two negations here, not a sorted send.
+                Kind::BangBang => {
+                    open.push(Open::Prefix(Unary::Not, span));
+                    Unary::Not
+                }
+                Kind::OpenParen => {
+                    self.open_paren();
+                    open.push(Open::Parenthesis(span));
+                    continue;
+                }
+                _ => return low(self.primary()),
+            };
+            self.next();
+            open.push(Open::Prefix(operator, span));
         }
+    }
+
+    /// Goes on after an operand until all is closed that is open, and, for a whole expression, no operator
+    /// follows.
+    fn operation(&mut self, mut open: Vec<Open>, mut operand: Tall, whole: bool) -> Expr {
+        loop {
+            while let Some(Open::Prefix(operator, span)) = open.last() {
+                operand = self.applied(*operator, *span, operand);
+                open.pop();
+            }
+            if open.is_empty() && !whole {
+                return operand.expr;
+            }
+            let next = binary(self.kind());
+            // Outside parentheses a line that starts with a sign is a new statement.
+            let starts = self.parens == 0 && self.peek().line_start && self.kind() == Kind::Minus;
+            if let Some((level, operator)) = next.filter(|_| !starts) {
+                self.next();
+                let row = loop {
+                    match open.pop() {
+                        Some(Open::Chain(above, other, mut row)) if above >= level => {
+                            row.push(operand);
+                            if other == operator && is_associative(operator) {
+                                break row;
+                            }
+                            operand = self.joined(other, row);
+                        }
+                        outer => {
+                            open.extend(outer);
+                            break vec![operand];
+                        }
+                    }
+                };
+                open.push(Open::Chain(level, operator, row));
+                operand = self.prefixed(&mut open);
+                continue;
+            }
+            match open.pop() {
+                None => return operand.expr,
+                Some(Open::Chain(_, operator, mut row)) => {
+                    row.push(operand);
+                    operand = self.joined(operator, row);
+                }
+                Some(Open::Prefix(operator, span)) => {
+                    operand = self.applied(operator, span, operand);
+                }
+                Some(Open::Parenthesis(start)) if self.take(Kind::Arrow) => {
+                    open.push(Open::Then(start, operand));
+                    operand = self.prefixed(&mut open);
+                }
+                Some(Open::Parenthesis(start)) => self.closed(start, &mut operand),
+                Some(Open::Then(start, condition)) => {
+                    self.expect(Kind::Colon, "`:`");
+                    open.push(Open::Otherwise(start, condition, operand));
+                    operand = self.prefixed(&mut open);
+                }
+                Some(Open::Otherwise(start, condition, yes)) => {
+                    let height = condition.height.max(yes.height).max(operand.height) + 1;
+                    let span = condition.expr.span;
+                    let parts = [condition, yes, operand].map(|part| Box::new(part.expr));
+                    let [condition, yes, no] = parts;
+                    let kind = ExprKind::Conditional(condition, yes, no);
+                    operand = self.tall(Expr { kind, span }, height);
+                    self.closed(start, &mut operand);
+                }
+            }
+        }
+    }
+
+    /// The parenthesis that closes an operand.
+    fn closed(&mut self, start: Span, operand: &mut Tall) {
+        if self.close_paren() {
+            operand.expr.span = start.to(self.previous_span);
+        }
+    }
+
+    fn applied(&mut self, operator: Unary, start: Span, operand: Tall) -> Tall {
+        let span = start.to(operand.expr.span);
+        let kind = ExprKind::Unary(operator, Box::new(operand.expr));
+        self.tall(Expr { kind, span }, operand.height + 1)
+    }
+
+    /// Operands with the operator between them: to the left, or balanced if they are many.
+    fn joined(&mut self, operator: Binary, mut row: Vec<Tall>) -> Tall {
+        let mut join = |left: Tall, right: Tall| {
+            let span = left.expr.span.to(right.expr.span);
+            let height = left.height.max(right.height) + 1;
+            let kind = ExprKind::Binary(operator, Box::new(left.expr), Box::new(right.expr));
+            self.tall(Expr { kind, span }, height)
+        };
+        while row.len() > LONG {
+            let mut pairs = row.into_iter();
+            let mut joined = Vec::new();
+            while let Some(left) = pairs.next() {
+                joined.push(match pairs.next() {
+                    Some(right) => join(left, right),
+                    None => left,
+                });
+            }
+            row = joined;
+        }
+        let joined = row.into_iter().reduce(join);
+        joined.unwrap_or_else(|| low(error_at(Span::default())))
+    }
+
+    /// An expression of some height, unless that is more than passes over expressions may recurse.
+    fn tall(&mut self, expr: Expr, height: usize) -> Tall {
+        if height <= MAX_HEIGHT {
+            return Tall { expr, height };
+        }
+        let message = "this expression is too long or nested too deeply";
+        self.give_up("PML022", message, expr.span);
+        low(error_at(expr.span))
     }
 
     pub(super) fn primary(&mut self) -> Expr {
@@ -179,37 +291,13 @@ impl Parser<'_> {
                     span: token.span,
                 }
             }
-            Kind::OpenParen => self.parenthesised(),
+            Kind::OpenParen => self.unary(),
             Kind::Name => self.word(),
             _ => {
                 self.unexpected("an expression");
                 error_at(token.span)
             }
         }
-    }
-
-    fn parenthesised(&mut self) -> Expr {
-        let start = self.peek().span;
-        self.open_paren();
-        let mut inner = self.expression();
-        if self.kind() == Kind::Arrow {
-            self.next();
-            let yes = self.expression();
-            self.expect(Kind::Colon, "`:`");
-            let no = self.expression();
-            inner.kind = ExprKind::Conditional(
-                Box::new(Expr {
-                    kind: inner.kind,
-                    span: inner.span,
-                }),
-                Box::new(yes),
-                Box::new(no),
-            );
-        }
-        if self.close_paren() {
-            inner.span = start.to(self.previous_span);
-        }
-        inner
     }
 
     /// `( inside )` after a word.
@@ -291,14 +379,7 @@ impl Parser<'_> {
                 self.next();
                 ExprKind::Constant(token.text.clone())
             }
-            _ if self.names.proctypes.contains(&token.text)
-                && matches!(
-                    self.peek_at(1).kind,
-                    Kind::OpenBracket | Kind::At | Kind::Colon
-                ) =>
-            {
-                return self.remote();
-            }
+            _ if self.at_remote() => return self.remote(),
             _ => {
                 let Some(reference) = self.reference() else {
                     return error_at(token.span);

@@ -16,20 +16,19 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use stubborn_diagnostics::{Diagnostic, Span};
+use stubborn_system::budget::UNLIMITED;
 use stubborn_system::{Budget, Patience};
 
-use crate::ast::{Model, Name, Reference};
+use crate::ast::{Expr, Model, Name, Reference};
 use crate::source::{Expansion, Sources};
 use crate::token::{Kind, Token};
 
-/// Blocks, choices and parentheses nest at most this deep.
+/// Blocks, choices and indices nest at most this deep.
 const MAX_DEPTH: usize = 160;
 /// After this many errors the rest of the text is not looked at.
 const MAX_ERRORS: usize = 40;
-/// More tokens than this, counting expanded inlines, are refused.
-const MAX_TOKENS: usize = 4_000_000;
-/// Operators in one expression.
-const MAX_OPERATORS: usize = 1_500;
+/// More tokens than this out of inlines are refused.
+const MAX_PRODUCED: usize = 2_000_000;
 
 /// Words that cannot be names.
 pub const KEYWORDS: &[&str] = &[
@@ -99,56 +98,62 @@ pub const KEYWORDS: &[&str] = &[
     "xs",
 ];
 
-/// Understands as much as possible of `tokens`, and of expressions over the same names.
+/// Understands as much as possible of `tokens`.
 pub(crate) fn parse(
     tokens: Vec<Token>,
-    propositions: Vec<Vec<Token>>,
     sources: &Sources,
     (diagnostics, budget): (&mut Vec<Diagnostic>, &Budget),
-) -> (Model, Vec<Expansion>) {
+) -> Read {
+    let names = Names::scan(&tokens);
     let end = tokens.last().map_or(0, |t| t.span.end);
-    let mut parser = Parser {
-        names: Names::scan(&tokens),
-        used: tokens.len(),
-        rest: tokens.into_iter().rev().collect(),
-        end: Token {
-            kind: Kind::End,
-            text: Arc::from("the end of the model"),
-            span: Span { start: end, end },
-            site: Span { start: end, end },
-            written: None,
-            line_start: true,
-            spaced: true,
-        },
-        previous: Kind::End,
-        previous_span: Span::default(),
-        diagnostics,
-        errors: 0,
-        depth: 0,
-        operators: 0,
-        parens: 0,
-        inlines: HashMap::new(),
-        calls: Vec::new(),
-        formulas: 0,
-        remote_labels: Vec::new(),
-        too_long: false,
-        patience: Patience::new(budget, 1024),
-        taken: Vec::new(),
-        header: None,
-        expansions: Vec::new(),
-        first_expansion: sources.total() + 1,
-    };
+    let last = "the end of the model";
+    let mut parser = Parser::new(tokens, names, (last, end), (diagnostics, budget));
+    parser.first_expansion = sources.free() as usize;
     let mut model = parser.model();
-    for proposition in propositions {
-        let expr = parser.proposition(proposition);
-        model.propositions.push(expr);
-    }
     model.remote_labels = parser.remote_labels;
-    (model, parser.expansions)
+    Read {
+        model,
+        expansions: parser.expansions,
+        names: parser.names,
+        is_whole: !parser.gave_up,
+    }
+}
+
+/// What was understood of a model.
+pub(crate) struct Read {
+    pub(crate) model: Model,
+    /// Texts of statements that stand nowhere.
+    pub(crate) expansions: Vec<Expansion>,
+    /// What expressions about the model may be made of.
+    pub(crate) names: Names,
+    /// All of the text was looked at.
+    pub(crate) is_whole: bool,
+}
+
+/// Reads one expression about a model, which must use all of `tokens`. Also returns the labels that it
+/// refers to, each with its process type. The text ends at `end`. `diagnostics` has an error if anything
+/// is wrong.
+pub(crate) fn parse_expression(
+    tokens: Vec<Token>,
+    names: &Names,
+    end: u32,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> (Expr, Vec<(Name, Name)>) {
+    let last = "the end of the expression";
+    let limits = (diagnostics, &UNLIMITED as &Budget);
+    let mut parser = Parser::new(tokens, names.clone(), (last, end), limits);
+    // Line ends mean nothing here.
+    parser.parens = 1;
+    let expr = parser.expression();
+    if parser.kind() != Kind::End {
+        parser.unexpected("an operator or the end of the expression");
+    }
+    (expr, parser.remote_labels)
 }
 
 /// Names that change how the text around them is read.
-struct Names {
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names {
     proctypes: HashSet<Name>,
     typedefs: HashSet<Name>,
     constants: HashSet<Name>,
@@ -210,6 +215,9 @@ struct Inline {
     parameters: Vec<Name>,
     /// With its braces.
     body: Vec<Token>,
+    /// Tokens that a call becomes, those of the calls inside included, so far as they were known before
+    /// it.
+    size: usize,
 }
 
 /// An inline that is being expanded.
@@ -228,15 +236,20 @@ struct Parser<'a> {
     diagnostics: &'a mut Vec<Diagnostic>,
     errors: usize,
     depth: usize,
-    operators: usize,
     parens: usize,
     names: Names,
+    /// Process types whose bodies were read.
+    known_types: HashSet<Name>,
+    /// Variables that were declared so far, in any scope.
+    variables: HashSet<Name>,
     inlines: HashMap<Name, Inline>,
     calls: Vec<Call>,
     formulas: usize,
     remote_labels: Vec<(Name, Name)>,
-    used: usize,
-    too_long: bool,
+    /// How many tokens came out of inlines.
+    produced: usize,
+    /// The rest of the text was not looked at.
+    gave_up: bool,
     patience: Patience<'a>,
     /// The tokens of the statements that are not complete yet.
     taken: Vec<Token>,
@@ -248,22 +261,47 @@ struct Parser<'a> {
     first_expansion: usize,
 }
 
-impl Parser<'_> {
-    /// An expression that stands alone.
-    fn proposition(&mut self, tokens: Vec<Token>) -> crate::ast::Expr {
-        if let Some(last) = tokens.last() {
-            self.end.span = Span {
-                start: last.span.end,
-                end: last.span.end,
-            };
+impl<'a> Parser<'a> {
+    /// `last` is what messages call the end of the tokens, which is at `end`.
+    fn new(
+        tokens: Vec<Token>,
+        names: Names,
+        (last, end): (&str, u32),
+        (diagnostics, budget): (&'a mut Vec<Diagnostic>, &'a Budget),
+    ) -> Self {
+        let end = Span { start: end, end };
+        Self {
+            names,
+            produced: 0,
+            rest: tokens.into_iter().rev().collect(),
+            end: Token {
+                kind: Kind::End,
+                text: Arc::from(last),
+                span: end,
+                site: end,
+                written: None,
+                line_start: true,
+                spaced: true,
+            },
+            previous: Kind::End,
+            previous_span: Span::default(),
+            diagnostics,
+            errors: 0,
+            depth: 0,
+            parens: 0,
+            known_types: HashSet::new(),
+            variables: HashSet::new(),
+            inlines: HashMap::new(),
+            calls: Vec::new(),
+            formulas: 0,
+            remote_labels: Vec::new(),
+            gave_up: false,
+            patience: Patience::new(budget, 1024),
+            taken: Vec::new(),
+            header: None,
+            expansions: Vec::new(),
+            first_expansion: 0,
         }
-        self.rest = tokens.into_iter().rev().collect();
-        self.parens = 1;
-        let expr = self.expression();
-        if self.kind() != Kind::End {
-            self.unexpected("the end of the expression");
-        }
-        expr
     }
 
     fn peek(&self) -> &Token {
@@ -319,7 +357,17 @@ impl Parser<'_> {
         self.report(Diagnostic::error(code, message, span));
     }
 
+    /// Says why the rest of the text is not looked at. What would seem to be wrong because of that is not told.
+    fn give_up(&mut self, code: &'static str, message: &str, span: Span) {
+        self.error(code, message, span);
+        self.gave_up = true;
+        self.rest.clear();
+    }
+
     fn report(&mut self, diagnostic: Diagnostic) {
+        if self.gave_up {
+            return;
+        }
         self.errors += 1;
         if self.errors <= MAX_ERRORS {
             self.diagnostics.push(diagnostic);
@@ -329,11 +377,38 @@ impl Parser<'_> {
         }
     }
 
+    /// Whether a label or variable of another process is named here: `P@label`, `P[0]:variable`. A
+    /// variable may be called like a process type that comes later.
+    fn at_remote(&self) -> bool {
+        let name = &self.peek().text;
+        if !self.names.proctypes.contains(name) {
+            return false;
+        }
+        if self.known_types.contains(name) || !self.variables.contains(name) {
+            let next = self.peek_at(1).kind;
+            return matches!(next, Kind::OpenBracket | Kind::At | Kind::Colon);
+        }
+        // Of what may follow, only `@` cannot follow a variable.
+        let mut ahead = 1;
+        let mut nested = 0usize;
+        loop {
+            match self.peek_at(ahead).kind {
+                Kind::OpenBracket => nested += 1,
+                Kind::CloseBracket => nested = nested.saturating_sub(1),
+                Kind::At if nested == 0 => return true,
+                Kind::End => return false,
+                _ if nested == 0 => return false,
+                _ => {}
+            }
+            ahead += 1;
+        }
+    }
+
     /// Says that something else was expected here.
     fn unexpected(&mut self, wanted: &str) {
         let token = self.peek();
         let message = match token.kind {
-            Kind::End => format!("expected {wanted}, found the end of the model"),
+            Kind::End => format!("expected {wanted}, found {}", token.text),
             Kind::Unknown => format!("`{}` has no meaning here", token.text),
             _ => format!("expected {wanted}, found `{}`", token.text),
         };
@@ -396,12 +471,7 @@ impl Parser<'_> {
     fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> Option<T> {
         if self.depth >= MAX_DEPTH {
             let span = self.peek().span;
-            if !self.too_long {
-                self.too_long = true;
-                self.error("PML022", "this is nested too deeply", span);
-            }
-            // Nothing after this place can be understood.
-            self.rest.clear();
+            self.give_up("PML022", "this is nested too deeply", span);
             return None;
         }
         self.depth += 1;
@@ -473,19 +543,13 @@ impl Parser<'_> {
                 None => body.push(token.clone()),
             }
         }
-        self.used += body.len();
-        if self.used > MAX_TOKENS {
-            if !self.too_long {
-                self.too_long = true;
-                self.error(
-                    "PML009",
-                    "the model is too long after inline expansion",
-                    span,
-                );
-            }
-            self.rest.clear();
+        let produced = self.produced.saturating_add(body.len().max(inline.size));
+        if produced > MAX_PRODUCED {
+            let message = "the model is too long after inline expansion";
+            self.give_up("PML009", message, span);
             return false;
         }
+        self.produced += body.len();
         self.rest.extend(body.into_iter().rev());
         true
     }

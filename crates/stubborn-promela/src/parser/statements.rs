@@ -240,10 +240,8 @@ impl Parser<'_> {
             Kind::Name => {}
             _ => return StatementKind::Condition(self.expression()),
         }
-        if self.peek_at(1).kind == Kind::Colon
-            && !KEYWORDS.contains(&&*token.text)
-            && !self.names.proctypes.contains(&token.text)
-        {
+        let is_name = !KEYWORDS.contains(&&*token.text);
+        if self.peek_at(1).kind == Kind::Colon && is_name && !self.at_remote() {
             return self.labelled(&token.text);
         }
         match &*token.text {
@@ -320,10 +318,7 @@ impl Parser<'_> {
             name if self.inlines.contains_key(name) && self.peek_at(1).kind == Kind::OpenParen => {
                 self.call(None)
             }
-            name if KEYWORDS.contains(&name)
-                || self.names.constants.contains(name)
-                || self.names.proctypes.contains(name) =>
-            {
+            name if !is_name || self.names.constants.contains(name) || self.at_remote() => {
                 StatementKind::Condition(self.expression())
             }
             _ => self.reference_statement(),

@@ -31,7 +31,7 @@ fn kept(scalar: Scalar, size: Option<u32>) -> Scalar {
     }
 }
 
-impl Resolver<'_> {
+impl Resolver {
     /// Takes for zero what a global has no value yet when the initial value of this one is
     /// computed: `short s = 3; byte b = s` leaves `b` zero.
     pub(super) fn in_turn(&mut self, variable: &mut Variable, turn: u8) {
@@ -428,7 +428,7 @@ impl Resolver<'_> {
         at_head: bool,
     ) -> usize {
         let variable = self.variable(declaration, declarator, at_head);
-        self.check_name(&variable);
+        self.check_name(&variable, true);
         let visible = self
             .visible_local(&variable.name)
             .map(|at| self.locals[at].span);

@@ -2,11 +2,21 @@
 
 use stubborn_diagnostics::{Diagnostic, Span};
 
-use super::{Resolver, contains_run};
-use crate::ast::{self, ExprKind, Name, ProcessKind, Reference};
+use super::{FieldKind, Resolver, contains_run};
+use crate::ast::{self, Binary, ExprKind, Name, ProcessKind, Reference};
 use crate::hir::{Argument, Expr, Place, ProcId, Process, Run, Scalar, VarKey, Variable};
 
-impl Resolver<'_> {
+/// Which part of a variable a reference is about.
+#[derive(Debug, Default)]
+pub(super) struct Path {
+    /// Of the [leaf](crate::hir::Leaf).
+    pub(super) suffix: String,
+    pub(super) indices: Vec<Expr>,
+    /// The first name with an index that is no array.
+    pub(super) surplus: Option<(Name, Span)>,
+}
+
+impl Resolver {
     /// A resolved expression; 0 stands for one that has no meaning.
     pub(crate) fn expr(&mut self, expr: &ast::Expr) -> Expr {
         let span = expr.span;
@@ -111,7 +121,17 @@ impl Resolver<'_> {
         {
             match &*part.name {
                 "_pid" => return Expr::Pid,
-                "_nr_pr" => return Expr::ProcessCount,
+                "_nr_pr" if self.beside_claim => {
+                    let (count, claim) = (Expr::ProcessCount, Expr::Const(1));
+                    let (count, claim) = (Box::new(count), Box::new(claim));
+                    return Expr::Binary(Binary::Add, count, claim, part.span);
+                }
+                "_nr_pr" => {
+                    if self.kind != Some(ProcessKind::Never) {
+                        self.program.counts_processes.get_or_insert(part.span);
+                    }
+                    return Expr::ProcessCount;
+                }
                 "_last" => {
                     self.program.uses_last = true;
                     return Expr::Last;
@@ -279,11 +299,10 @@ impl Resolver<'_> {
             self.undeclared(first);
             return None;
         };
-        let (name, structure) = {
-            let variable = self.variable_of(key);
-            (variable.name.clone(), variable.structure)
-        };
-        let (suffix, indices) = self.path(reference);
+        let variable = self.variable_of(key);
+        let (name, structure) = (variable.name.clone(), variable.structure);
+        let path = self.path(reference, (variable.is_array, structure));
+        let (suffix, indices) = (path.suffix, path.indices);
         let leaves = &self.variable_of(key).leaves;
         let Some(leaf) = leaves.iter().position(|l| l.suffix == suffix) else {
             let message = match structure {
@@ -301,12 +320,15 @@ impl Resolver<'_> {
             return None;
         };
         let (dims, scalar) = (leaves[leaf].dims.len(), leaves[leaf].scalar);
-        if indices.len() != dims {
-            let message = match indices.len() < dims {
-                true => format!("the array index of {name}{suffix} is missing"),
-                false => format!("{name}{suffix} is no array"),
+        if path.surplus.is_some() || indices.len() != dims {
+            let (message, place) = match path.surplus {
+                Some((name, place)) => (format!("{name} is no array"), place),
+                None => {
+                    let message = format!("the array index of {name}{suffix} is missing");
+                    (message, reference.span)
+                }
             };
-            self.error("PML057", message, reference.span);
+            self.error("PML057", message, place);
             return None;
         }
         Some(Place {
@@ -318,29 +340,50 @@ impl Resolver<'_> {
         })
     }
 
-    /// Suffix and indices of a reference.
-    pub(super) fn path(&mut self, reference: &Reference) -> (String, Vec<Expr>) {
-        let mut suffix = String::new();
-        let mut indices = Vec::new();
+    /// Suffix and indices of a reference to a variable that may be an array, and of a `typedef`. As for SPIN,
+    /// `s[0]` is `s` where that is no array.
+    pub(super) fn path(
+        &mut self,
+        reference: &Reference,
+        (mut is_array, mut structure): (bool, Option<usize>),
+    ) -> Path {
+        let mut path = Path::default();
         for (at, part) in reference.parts.iter().enumerate() {
             if at > 0 {
-                suffix.push('.');
-                suffix.push_str(&part.name);
+                path.suffix.push('.');
+                path.suffix.push_str(&part.name);
+                let fields = structure.map(|at| self.structures[at].fields.iter());
+                let field = fields.into_iter().flatten().find(|f| f.name == part.name);
+                (is_array, structure) = match field.map(|field| (field.size, &field.kind)) {
+                    Some((size, FieldKind::Structure(inner))) => (size.is_some(), Some(*inner)),
+                    Some((size, FieldKind::Number(..))) => (size.is_some(), None),
+                    None => (false, None),
+                };
             }
             if let Some(index) = &part.index {
                 let value = self.expr(index);
                 self.no_run(&value, index.span, "an index");
-                indices.push(value);
+                match is_array {
+                    true => path.indices.push(value),
+                    false if matches!(value, Expr::Const(0)) => {}
+                    false => path.surplus = path.surplus.or(Some((part.name.clone(), part.span))),
+                }
             }
         }
-        (suffix, indices)
+        path
     }
 
     /// All numbers of a variable of a typedef; None if it is anything else.
     pub(super) fn whole_structure(&mut self, reference: &Reference) -> Option<Vec<Place>> {
         let key = self.lookup(&reference.parts[0].name)?;
-        self.variable_of(key).structure?;
-        let (suffix, indices) = self.path(reference);
+        let variable = self.variable_of(key);
+        let structure = Some(variable.structure?);
+        let path = self.path(reference, (variable.is_array, structure));
+        if path.surplus.is_some() {
+            // Who asks next for a number says so.
+            return None;
+        }
+        let (suffix, indices) = (path.suffix, path.indices);
         let leaves = &self.variable_of(key).leaves;
         if leaves.iter().any(|l| l.suffix == suffix) {
             return None;
@@ -391,14 +434,27 @@ impl Resolver<'_> {
             return Expr::Const(0);
         };
         let name = &variable.parts[0].name;
-        let Some(at) = other.locals.iter().position(|v| v.name == *name) else {
+        let locals = other.locals.iter().enumerate();
+        let mut called = locals.filter(|(_, local)| local.name == *name);
+        let Some((at, found)) = called.next() else {
             let message = format!("{process} has no variable {name}");
             self.error("PML058", message, span);
             return Expr::Const(0);
         };
-        let other = other.locals[at].clone();
-        let (suffix, indices) = self.path(variable);
+        if let Some((_, second)) = called.next() {
+            let message = format!("{name} is ambiguous: several blocks of {process} declare one");
+            let error = Diagnostic::error("PML059", message, variable.span)
+                .related(found.span, "this may be meant")
+                .related(second.span, "or this")
+                .help("give the variables different names");
+            self.diagnostics.push(error);
+            return Expr::Const(0);
+        }
+        let other = found.clone();
+        let path = self.path(variable, (other.is_array, other.structure));
+        let (suffix, indices) = (path.suffix, path.indices);
         let found = other.leaves.iter().position(|l| l.suffix == suffix);
+        let found = found.filter(|_| path.surplus.is_none());
         let Some(leaf) = found.filter(|l| other.leaves[*l].dims.len() == indices.len()) else {
             self.error("PML056", format!("{name}{suffix} is no number"), span);
             return Expr::Const(0);

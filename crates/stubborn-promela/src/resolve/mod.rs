@@ -17,23 +17,39 @@ const MAX_SIZE: i64 = 1 << 16;
 const MAX_NUMBERS: usize = 1 << 20;
 
 /// A `typedef`.
+#[derive(Clone, Debug)]
 pub(crate) struct Structure {
     name: Name,
     fields: Vec<Field>,
 }
 
+#[derive(Clone, Debug)]
 struct Field {
     name: Name,
     size: Option<u32>,
     kind: FieldKind,
 }
 
+#[derive(Clone, Debug)]
 enum FieldKind {
     Number(Scalar, LeafInitial),
     Structure(usize),
 }
 
+/// Where an expression stands that is about a model and is no part of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Standing {
+    /// It is asked about a state: an invariant, a goal, a formula of branching time.
+    Alone,
+    /// In a formula or an automaton about runs. As in SPIN, where that is a process beside those of the
+    /// model, `_nr_pr` counts it.
+    InFormula,
+    /// In an `ltl` formula of the model: likewise, and its macros are replaced already.
+    InModel,
+}
+
 /// Name and number of the parameters of a process type, known before its body is read.
+#[derive(Clone, Debug)]
 struct Header {
     name: Name,
     kind: ProcessKind,
@@ -41,6 +57,7 @@ struct Header {
 }
 
 /// A declared name, visible in a scope.
+#[derive(Clone, Debug)]
 struct Local {
     name: Name,
     index: usize,
@@ -48,10 +65,14 @@ struct Local {
     scope: Vec<u32>,
 }
 
-/// Everything that is known while a model is read.
-pub(crate) struct Resolver<'a> {
-    pub(crate) diagnostics: &'a mut Vec<Diagnostic>,
-    program: Program,
+/// The names of a model: everything that is known while it is read, and that expressions about it may
+/// use afterwards.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Resolver {
+    /// What was found to be wrong since somebody took the messages.
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    /// The model as far as it was read.
+    pub(crate) program: Program,
     structures: Vec<Structure>,
     constants: HashMap<Name, (usize, i32, Span)>,
     headers: Vec<Header>,
@@ -65,6 +86,8 @@ pub(crate) struct Resolver<'a> {
     pub(crate) scope: Vec<u32>,
     /// Kind of the process type at hand.
     kind: Option<ProcessKind>,
+    /// What is read now is part of a claim, which `_nr_pr` counts.
+    beside_claim: bool,
     /// Remote references to variables, resolved when all bodies are known.
     remote: Vec<(ProcId, Name, Span)>,
     pub(crate) exclusive: Vec<(bool, Place)>,
@@ -73,22 +96,11 @@ pub(crate) struct Resolver<'a> {
 }
 
 /// Checks a model.
-pub(crate) fn resolve(model: &ast::Model, diagnostics: &mut Vec<Diagnostic>) -> Program {
+pub(crate) fn resolve(model: &ast::Model, diagnostics: &mut Vec<Diagnostic>) -> Resolver {
     let mut resolver = Resolver {
-        diagnostics,
-        program: Program::default(),
-        structures: Vec::new(),
-        constants: HashMap::new(),
-        headers: Vec::new(),
-        global_names: HashMap::new(),
-        global_turns: Vec::new(),
-        locals: Vec::new(),
-        local_names: Vec::new(),
-        scope: Vec::new(),
-        kind: None,
-        remote: Vec::new(),
-        exclusive: Vec::new(),
+        diagnostics: std::mem::take(diagnostics),
         remote_labels: model.remote_labels.clone(),
+        ..Resolver::default()
     };
     resolver.program.mtypes.push(MtypeSet {
         name: "".into(),
@@ -98,28 +110,34 @@ pub(crate) fn resolve(model: &ast::Model, diagnostics: &mut Vec<Diagnostic>) -> 
     for unit in &model.units {
         resolver.unit(unit);
     }
-    // Whatever may be said in a never claim may be said in a proposition.
-    resolver.kind = Some(ProcessKind::Never);
-    resolver.locals = Vec::new();
-    resolver.local_names = Vec::new();
-    for proposition in &model.propositions {
-        let expr = resolver.expr(proposition);
-        resolver.no_run(&expr, proposition.span, "a proposition");
-        resolver.program.propositions.push(expr);
-    }
     resolver.check_remote();
     let runnable = |p: &Process| p.active > 0;
     // Where something is wrong, the process may be in what was not understood.
-    if !resolver.program.processes.iter().any(runnable) && !has_errors(resolver.diagnostics) {
+    if !resolver.program.processes.iter().any(runnable) && !has_errors(&resolver.diagnostics) {
         let error = Diagnostic::error("PML040", "this model starts no process", Span::new(0, 1))
             .help("add an `init` or mark a process type as `active`");
         resolver.diagnostics.push(error);
     }
-    flow::merge(&mut resolver.program, &model.remote_labels);
-    resolver.program
+    *diagnostics = std::mem::take(&mut resolver.diagnostics);
+    resolver
 }
 
-impl Resolver<'_> {
+impl Resolver {
+    /// An expression that stands apart from the model. Whatever may be said in a never claim may be said
+    /// in it.
+    pub(crate) fn alone(&mut self, expression: &ast::Expr, place: Standing) -> Expr {
+        self.kind = Some(ProcessKind::Never);
+        self.beside_claim = place != Standing::Alone;
+        self.locals = Vec::new();
+        self.local_names = Vec::new();
+        let expr = self.expr(expression);
+        self.no_run(&expr, expression.span, "a proposition");
+        self.check_remote();
+        self.kind = None;
+        self.beside_claim = false;
+        expr
+    }
+
     pub(crate) fn error(&mut self, code: &'static str, message: impl Into<String>, span: Span) {
         self.diagnostics
             .push(Diagnostic::error(code, message, span));
@@ -209,16 +227,22 @@ impl Resolver<'_> {
             self.diagnostics.push(error);
             return;
         }
-        self.check_name(&variable);
+        self.check_name(&variable, false);
         self.global_names
             .insert(variable.name.clone(), self.program.globals.len());
         self.program.globals.push(variable);
         self.global_turns.push(turn);
     }
 
-    fn check_name(&mut self, variable: &Variable) {
+    /// Whether the name of a variable is free. A local may be called like a process type that is declared
+    /// after it.
+    fn check_name(&mut self, variable: &Variable, is_local: bool) {
         let name = &variable.name;
-        if self.headers.iter().any(|h| h.name == *name) || self.constants.contains_key(name) {
+        let named = match is_local {
+            true => (self.program.processes.iter()).any(|process| process.name == *name),
+            false => self.headers.iter().any(|header| header.name == *name),
+        };
+        if named || self.constants.contains_key(name) {
             let message = format!("{name} is already the name of something else");
             self.error("PML041", message, variable.span);
         }
@@ -234,6 +258,7 @@ impl Resolver<'_> {
         self.scope = Vec::new();
         self.exclusive = Vec::new();
         self.kind = Some(process.kind);
+        self.beside_claim = process.kind == ProcessKind::Never;
         for declaration in &process.parameters {
             for declarator in &declaration.variables {
                 if declarator.size.is_some() {
@@ -277,6 +302,7 @@ impl Resolver<'_> {
         self.local_names = Vec::new();
         self.scope = Vec::new();
         self.kind = None;
+        self.beside_claim = false;
     }
 
     pub(crate) fn uses_priority(&mut self) {
@@ -297,6 +323,20 @@ impl Resolver<'_> {
     fn check_remote(&mut self) {
         for (process, label, span) in std::mem::take(&mut self.remote) {
             let found = self.program.processes.get(process.0);
+            let states = found.iter().flat_map(|p| &p.flow.labels);
+            let mut states = states.filter(|(name, _)| *name == label);
+            if let (Some(process), Some((_, first)), Some((_, second))) =
+                (found, states.next(), states.next())
+            {
+                let name = process.name.trim_matches(':');
+                let message = format!("{label} is ambiguous: several blocks of {name} have one");
+                let error = Diagnostic::error("PML059", message, span)
+                    .related(process.flow.states[*first].span, "this may be meant")
+                    .related(process.flow.states[*second].span, "or this")
+                    .help("give the labels different names");
+                self.diagnostics.push(error);
+                continue;
+            }
             if found.is_none_or(|p| p.flow.label_state(&label).is_none()) {
                 let name = &self.headers[process.0].name;
                 let message = format!("{name} has no label {label}");

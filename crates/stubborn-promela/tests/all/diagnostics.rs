@@ -94,6 +94,26 @@ fn mistakes_have_codes() {
             "byte x; active proctype A() { skip } trace { x = 1 }".into(),
         ),
         (
+            "PML059",
+            "active proctype P() { { byte y; y = 1 }; { byte y; y = 2 } }
+             active proctype Q() { P:y == 1 }"
+                .into(),
+        ),
+        (
+            "PML059",
+            "byte x; active proctype P() { { skip; L: x = 1 }; { skip; L: x = 2 } }
+             active proctype Q() { P@L }"
+                .into(),
+        ),
+        (
+            "PML102",
+            "active [200] proctype P() { skip } active [56] proctype Q() { skip }".into(),
+        ),
+        (
+            "PML103",
+            "chan r = [1] of { byte, byte }; active proctype P() { r!1 }".into(),
+        ),
+        (
             "PML100",
             "chan q = [1] of { byte }; active [2] proctype A() { xs q; q!1 }".into(),
         ),
@@ -163,7 +183,7 @@ fn formulas_are_kept_with_their_macros_expanded() {
         "#define p (x == 1)\nbyte x; init { x = 1 }\nltl live { []<> p }\nltl { [](x < 3) }\n";
     let parsed = parse(Path::new("m.pml"), text, &[], &NoIncludes);
     let found: Vec<_> = parsed
-        .program
+        .program()
         .formulas
         .iter()
         .map(|f| (&*f.name, f.text.as_str()))

@@ -12,6 +12,11 @@ pub(crate) fn program(seed: u64) -> String {
     program_with(seed, false)
 }
 
+/// The same with many assertions, mostly in atomic sequences.
+pub(crate) fn program_with_assertions(seed: u64) -> String {
+    program_with(seed, true)
+}
+
 fn program_with(seed: u64, asserts: bool) -> String {
     let mut random = Random::new(seed);
     let mut text =

@@ -172,8 +172,15 @@ impl Drop for Scratch {
     }
 }
 
-/// What SPIN counts for a model, or None if it refuses it.
-pub(crate) fn spin_counts(text: &str, scratch: &Scratch) -> Option<Counts> {
+/// What SPIN's verifier of a model prints, or None if SPIN refuses it. The model and its trail are
+/// `m.pml` and `m.pml.trail` in the folder then.
+pub(crate) fn spin_search(
+    text: &str,
+    scratch: &Scratch,
+    translate: &[&str],
+    compile: &[&str],
+    search: &[&str],
+) -> Option<String> {
     let folder = &scratch.0;
     for old in ["pan.c", "pan", "m.pml.trail"] {
         let _ = std::fs::remove_file(folder.join(old));
@@ -187,16 +194,26 @@ pub(crate) fn spin_counts(text: &str, scratch: &Scratch) -> Option<Counts> {
             .ok()?;
         Some(String::from_utf8_lossy(&out.stdout).into_owned())
     };
-    run("spin", &["-a", "-o1", "-o2", "-o3", "m.pml"])?;
+    run("spin", &[&["-a"], translate, &["m.pml"]].concat())?;
     if !folder.join("pan.c").exists() {
         return None;
     }
-    let flags = ["-DSAFETY", "-DNOREDUCE", "-DNOCLAIM", "-DNOFAIR"];
-    let mut arguments = vec!["-w", "-O0", "-o", "pan", "pan.c"];
-    arguments.extend(flags);
-    run("gcc", &arguments)?;
-    let pan = folder.join("pan");
-    let out = run(pan.to_str()?, &["-c0", "-n", "-m400000"])?;
+    run(
+        "gcc",
+        &[&["-w", "-O0", "-o", "pan", "pan.c"], compile].concat(),
+    )?;
+    run(folder.join("pan").to_str()?, search)
+}
+
+/// What SPIN counts for a model, or None if it refuses it.
+pub(crate) fn spin_counts(text: &str, scratch: &Scratch) -> Option<Counts> {
+    let out = spin_search(
+        text,
+        scratch,
+        &["-o1", "-o2", "-o3"],
+        &["-DSAFETY", "-DNOREDUCE", "-DNOCLAIM", "-DNOFAIR"],
+        &["-c0", "-n", "-m400000"],
+    )?;
     let number = |after: &str| {
         let line = out.lines().find(|l| l.contains(after))?;
         line.split_whitespace().next()?.parse().ok()

@@ -9,7 +9,8 @@ use stubborn_promela::trail::Step;
 use stubborn_promela::{Loaded, Options, load};
 use stubborn_system::{FailureKind, Outcome, Successors, System, TransitionId};
 
-use crate::support::{Scratch, examples, has_spin};
+use crate::random_programs::program_with_assertions;
+use crate::support::{Scratch, examples, has_spin, spin_search};
 
 fn loaded(text: &str) -> Loaded {
     match load(Path::new("m.pml"), text, &Options::default(), &NoIncludes) {
@@ -120,4 +121,90 @@ fn spin_replays_our_trails() {
         replayed += 1;
     }
     assert!(replayed >= 5, "only {replayed} trails");
+}
+
+/// Trails of plain `spin -a; pan`, as SPIN 6.5.2 writes them, to where every process is stuck.
+#[test]
+fn trails_with_merged_statements_are_followed() {
+    for (body, lines) in [
+        ("atomic { x = 1; x = 2; x = 3 }", "0"),
+        (
+            "atomic { do :: (i < 1) -> i++ :: (i == 1) -> break od }",
+            "0 2 6",
+        ),
+        (
+            "atomic { do :: (x < 1) -> x++ :: (x == 1) -> x = 5; break od }",
+            "0 2 7",
+        ),
+        (
+            "atomic { do :: (x < 1) -> x++ :: (x == 1) -> break od; x = 7; x = 8 }",
+            "0 2",
+        ),
+        (
+            "atomic { do :: (x < 1) -> x++ :: (x == 1) -> break od; x = 7 }",
+            "0 2 6 7",
+        ),
+        (
+            "atomic { x = 1; if :: (x < 1) -> x++ :: (x == 1) -> skip fi }",
+            "0 3 4",
+        ),
+        (
+            "atomic { x = 1; if :: (x < 1) -> x++ :: (x == 1) -> x = 2; x = 3 fi }",
+            "0 3",
+        ),
+        ("do :: (i < 1) -> i++ :: (i == 1) -> break od", "0 1 2"),
+        ("atomic { x = 1; do :: x = 2 -> break od }", "0 1 5"),
+        (
+            "atomic { x = 1; do :: x = 2 -> break od; do :: x = 4; break od }",
+            "0 1 6 10",
+        ),
+        (
+            "atomic { x = 1; goto L; x = 2; L: x = 3; do :: x == 3 -> do :: x = 4; break od; break od }",
+            "0 3 4 5 13",
+        ),
+        ("atomic { for (x : 1..2) { skip } }", "0 1 2 1 2 4 5 8"),
+        ("atomic { select(x : 1..1); x = 2 }", "0"),
+        (
+            "atomic { { x = 1; do :: x == 1 -> break od } unless { x == 7 }; x = 3 }",
+            "0 1 8",
+        ),
+    ] {
+        let loaded = loaded(&format!("byte x, i; init {{ {body}; x == 9 }}"));
+        let steps = lines.split(' ').enumerate();
+        let steps: Vec<String> = steps
+            .map(|(at, step)| format!("{}:0:{step}\n", at + 1))
+            .collect();
+        let trail = format!("-4:-4:-4\n{}", steps.concat());
+        let (run, _) = loaded
+            .read_trail(&trail)
+            .unwrap_or_else(|why| panic!("{body}: {why}"));
+        let state = &run.last().expect("a step").state;
+        let mut successors = Successors::new(loaded.model.layout().words());
+        loaded.model.executor().successors(state, &mut successors);
+        assert!(successors.is_empty(), "{body} is not at its end");
+    }
+}
+
+/// Whatever `spin -a; pan` finds in random programs, its trail is one that we can follow.
+#[test]
+#[ignore = "long: compiles a verifier for each program"]
+fn random_trails_of_plain_spin_are_followed() {
+    if !has_spin() {
+        return;
+    }
+    let scratch = Scratch::new("plain-trails");
+    let mut followed = 0;
+    for seed in 0..40 {
+        let text = program_with_assertions(seed);
+        if spin_search(&text, &scratch, &[], &["-DSAFETY"], &["-m20000"]).is_none() {
+            continue;
+        }
+        let Ok(trail) = std::fs::read_to_string(scratch.0.join("m.pml.trail")) else {
+            continue;
+        };
+        let read = loaded(&text).read_trail(&trail);
+        read.unwrap_or_else(|why| panic!("seed {seed}: {why}\n{text}\n{trail}"));
+        followed += 1;
+    }
+    assert!(followed > 15, "only {followed} trails");
 }

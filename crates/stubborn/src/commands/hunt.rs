@@ -65,13 +65,7 @@ pub(crate) fn run(args: &HuntArgs) -> Result<Status, Failure> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let report = growing(&mut model, |model| {
         let asked = Asked::new(&args.properties, model).unwrap_or_default();
-        let mut targets: Vec<Target> = asked.questions.iter().map(|q| q.target).collect();
-        // What has no value in some state violates its property there.
-        for label in asked.temporal.iter().flat_map(|t| t.evaluations.wherever()) {
-            if !targets.contains(&Target::Label(label)) {
-                targets.push(Target::Label(label));
-            }
-        }
+        let targets: Vec<Target> = asked.questions.iter().map(|q| q.target).collect();
         let properties = asked
             .temporal
             .iter()
@@ -182,20 +176,13 @@ fn judged(
             let holds = report.temporal_hold[number] && property.evaluations.is_empty();
             one.verdict = held(holds);
             let first_failure = |run: &Trace| property.evaluations.first_failure(model, run);
-            let (result, failure) = match &report.caught {
-                Some(Caught::Temporal(caught, result)) if *caught == number => {
-                    let found = result.counterexample.as_ref();
-                    let failure = found.and_then(|found| first_failure(&found.trace));
-                    (Some((**result).clone()), failure)
-                }
-                // One of those without a value.
-                Some(Caught::Target(caught, violation)) if *caught >= asked.questions.len() => {
-                    let run = violation.trace.as_ref().filter(|_| prey.is_none());
-                    (None, run.and_then(first_failure))
-                }
-                _ => (None, None),
+            let caught = match &report.caught {
+                Some(Caught::Temporal(caught, result)) if *caught == number => Some(result),
+                _ => None,
             };
-            if result.is_some() || failure.is_some() {
+            if let Some(result) = caught {
+                let found = result.counterexample.as_ref();
+                let failure = found.and_then(|found| first_failure(&found.trace));
                 one.verdict = Verdict::Violated;
                 let answer = TemporalAnswer {
                     name: property.name.clone(),
@@ -203,7 +190,7 @@ fn judged(
                     verdict: Verdict::Violated,
                     reduction: "none".into(),
                     notice: None,
-                    result,
+                    result: Some((**result).clone()),
                     evaluated: None,
                     failure,
                     branching: None,

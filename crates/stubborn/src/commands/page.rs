@@ -109,29 +109,18 @@ fn statements(model: &LoadedModel) -> Vec<(Span, bool)> {
 
 /// A shortest run to a state in which an expression holds.
 fn find(model: &LoadedModel, text: &str) -> Result<Option<Trace>, String> {
-    let not = match model.language() {
-        Language::Dve => "not",
-        Language::Promela | Language::Pnml => "!",
-        Language::Module => return Err("a module has no expressions to search by".into()),
-    };
-    // The whole text must be one expression, or brackets would pair with others.
-    let options = |invariant: String| LoadOptions {
-        invariants: vec![invariant],
+    if model.language() == Language::Module {
+        return Err("a module has no expressions to search by".into());
+    }
+    let options = LoadOptions {
+        reachable: vec![text.to_owned()],
         ignore_temporal: true,
         ..LoadOptions::default()
     };
-    let load = |invariant| {
-        let source = model.text().main();
-        load_text(
-            source.name(),
-            source.text(),
-            model.language(),
-            &options(invariant),
-        )
-        .map_err(|error| error.to_string().replace("--invariant", "expression"))
-    };
-    load(text.to_owned())?;
-    let mut larger = load(format!("{not} ({text})"))?;
+    let source = model.text().main();
+    let larger = load_text(source.name(), source.text(), model.language(), &options);
+    let larger = larger.map_err(|error| error.to_string().replace("--reach", "expression"));
+    let mut larger = larger?;
     let trace = growing(&mut larger, |larger| {
         let options = CheckOptions {
             limits: Limits {
@@ -156,7 +145,7 @@ fn find(model: &LoadedModel, text: &str) -> Result<Option<Trace>, String> {
                 .map(Some)
                 .map_err(|error| error.to_string())
         }
-        None if answer.verdict == stubborn::Verdict::Holds => Ok(None),
+        None if answer.verdict == stubborn::Verdict::Violated => Ok(None),
         None => Err("not found before a limit was reached".into()),
     }
 }

@@ -53,7 +53,13 @@ pub(crate) fn run(args: &SimulateArgs) -> Result<Status, Failure> {
     }
     let mut status = Status::Fine;
     let mut trace = if let Some(file) = &args.drawing.trail {
-        let path = trail_file(file, &args.model.model);
+        if let (Some(first), Some(second)) = (file, &args.drawing.trail_apart) {
+            let (first, second) = (first.display(), second.display());
+            let message = format!("one trail can be followed, not {first} and {second}");
+            return Err(Failure::wrong(message));
+        }
+        let file = args.drawing.trail_apart.as_ref().or(file.as_ref());
+        let path = trail_file(&file.cloned(), &args.model.model);
         trail(args, &mut model, &path)?
     } else if let Some((path, saved)) = &saved {
         replay(args, &model, path, saved)?

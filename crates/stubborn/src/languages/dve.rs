@@ -8,7 +8,7 @@ use stubborn_ir::program::ProgramProperty;
 use stubborn_system::{LabelId, PropertyKind};
 
 use crate::load::{BuildError, LoadOptions, Parts, TRANSLATING};
-use crate::temporal::evaluation::Evaluations;
+use crate::temporal::evaluation::{Evaluations, Partial};
 use crate::temporal::read::{drafts, first_error};
 use crate::temporal::{Origin, Temporal};
 
@@ -48,8 +48,9 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
         temporal.extend(property_process(&mut lowered, &options.budget));
         for draft in drafts(&options.temporal)? {
             let mut property = draft.finish(|text| proposition(&mut lowered, text))?;
-            property.evaluations =
-                Evaluations::of(&property, lowered.program_mut(), &options.budget);
+            let program = lowered.program_mut();
+            let partial = Partial::all(&property, program, &options.budget);
+            Evaluations::watch(&mut property, partial, program);
             temporal.push(property);
         }
     }

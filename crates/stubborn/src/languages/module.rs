@@ -28,14 +28,18 @@ impl From<BuildError> for Problem {
 pub(crate) fn build(path: &Path, options: &LoadOptions) -> Result<Parts, Problem> {
     let budget = Arc::clone(&options.budget);
     let mut module = Module::load(path, budget).map_err(Problem::Module)?;
+    let wrong = |flag, text: &String, error| {
+        let problems = vec![shown(&error, text)];
+        let source = SourceFile::new(flag, text.as_str());
+        Problem::Build(BuildError::Expression(Box::new(source), problems))
+    };
     for text in &options.invariants {
-        module.invariant(text).map_err(|error| {
-            let source = SourceFile::new("--invariant", text.as_str());
-            Problem::Build(BuildError::Expression(
-                Box::new(source),
-                vec![shown(&error, text)],
-            ))
-        })?;
+        let stated = module.invariant(text);
+        stated.map_err(|error| wrong("--invariant", text, error))?;
+    }
+    for text in &options.reachable {
+        let asked = module.reachable(text);
+        asked.map_err(|error| wrong("--reach", text, error))?;
     }
     let mut temporal = Vec::new();
     if !options.ignore_temporal {

@@ -12,10 +12,10 @@ use stubborn_diagnostics::{Diagnostic, SourceFile, Span, has_errors};
 use stubborn_emptiness::{Claim, ClaimEdge, Property};
 use stubborn_ir::interpreter::Interpreter;
 use stubborn_ir::program::ProgramProperty;
-use stubborn_ir::{Model, Program, Site};
+use stubborn_ir::{Model, Program, Site, simplify};
 use stubborn_ltl::parser::Syntax;
-use stubborn_promela::source::{FileLoader, Sources};
-use stubborn_promela::{Loaded, Options, load, lower, parse_within};
+use stubborn_promela::source::FileLoader;
+use stubborn_promela::{Expression, Loaded, Options, Parsed, Standing, lower, parse_within};
 use stubborn_system::{
     Budget, Executor, FieldId, LabelId, Layout, Outcome, PropertyKind, RelationLevel, Relations,
     Spent, Structure, Successors, System, TransitionId,
@@ -23,12 +23,14 @@ use stubborn_system::{
 
 use crate::load::{BuildError, Engine, LoadOptions, Parts, TRANSLATING};
 use crate::temporal::evaluation::{Evaluations, Partial};
-use crate::temporal::read::{Draft, drafts, within};
+use crate::temporal::read::{Draft, drafts, first_error, within};
 use crate::temporal::{Obstacle, Origin, Temporal};
 use crate::text::ModelText;
 
 /// The code of a message about a proposition that the model's front-end does not know.
 const UNKNOWN_PROPOSITION: &str = "PML901";
+/// The code of a warning about a model that counts processes while a claim is followed.
+const COUNTS_CLAIMS: &str = "PML902";
 
 /// How to read a Promela model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,16 +75,60 @@ impl Default for PromelaOptions {
 pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts, BuildError> {
     let path = Path::new(source.name());
     let promela = &options.promela;
-    let mut wanted = Wanted {
+    let (definitions, budget) = (&promela.definitions, &options.budget);
+    let mut parsed = parse_within(path, source.text(), definitions, &FileLoader, budget);
+    if has_errors(&parsed.diagnostics) {
+        return Err(BuildError::Files(
+            Box::new(parsed.sources),
+            parsed.diagnostics,
+        ));
+    }
+    let mut broken = Vec::new();
+    let mut drafts = Vec::new();
+    if !options.ignore_temporal {
+        for ltl in &parsed.program().formulas {
+            match Draft::stated(&ltl.name, source.name(), &ltl.text, ltl.span) {
+                Ok(draft) => drafts.push(draft),
+                Err(BuildError::Expression(about, problems)) => {
+                    broken.push(Draft::broken(&ltl.name, ltl.span, &about, &problems));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        drafts.extend(self::drafts(&options.temporal)?);
+    }
+    let mut asked = Asked {
+        parsed: &mut parsed,
+        all: Vec::new(),
+    };
+    let invariants = asked.of_flag("--invariant", &options.invariants)?;
+    let reachable = asked.of_flag("--reach", &options.reachable)?;
+    let mut formulas = Vec::new();
+    for draft in drafts {
+        match asked.of_draft(&draft) {
+            Ok(propositions) => formulas.push((draft, propositions)),
+            // A formula of the model that nobody may ask for does no harm.
+            Err(problem) if draft.is_stated() => broken.push(draft.with_problem(problem)),
+            Err(problem) => {
+                let about = Box::new(draft.source().clone());
+                return Err(BuildError::Expression(about, vec![problem]));
+            }
+        }
+    }
+    asked.of_flag("expression", &options.expressions)?;
+    let (expressions, texts): (Vec<Expression>, Vec<String>) = (asked.all.into_iter())
+        .map(|(text, _, expression)| (expression, text))
+        .unzip();
+    let wanted = Wanted {
         engine: options.engine,
         coverage: promela.coverage,
-        invariants: options.invariants.clone(),
-        reachable: options.reachable.clone(),
-        drafts: Vec::new(),
-        broken: Vec::new(),
+        invariants,
+        reachable,
+        formulas,
+        broken,
         claims: !options.ignore_temporal,
         acceptance: promela.acceptance,
-        expressions: options.expressions.clone(),
+        expressions: texts,
         budget: Arc::clone(&options.budget),
         leaves_out_steps: match (promela.merge, promela.dead_locations) {
             (true, _) => Some("--merge"),
@@ -90,62 +136,22 @@ pub(crate) fn build(source: &SourceFile, options: &LoadOptions) -> Result<Parts,
             _ => None,
         },
     };
-    if !options.ignore_temporal {
-        // Formulas first: what they say must be known when the model is lowered.
-        let definitions = &promela.definitions;
-        let (text, budget) = (source.text(), &wanted.budget);
-        let parsed = parse_within(path, text, definitions, &FileLoader, budget);
-        if has_errors(&parsed.diagnostics) {
-            return Err(BuildError::Files(
-                Box::new(parsed.sources),
-                parsed.diagnostics,
-            ));
-        }
-        for ltl in &parsed.program.formulas {
-            match Draft::stated(&ltl.name, source.name(), &ltl.text, ltl.span) {
-                Ok(draft) => wanted.drafts.push(draft),
-                Err(BuildError::Expression(about, problems)) => {
-                    let broken = Draft::broken(&ltl.name, ltl.span, &about, &problems);
-                    wanted.broken.push(broken);
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        wanted.drafts.extend(drafts(&options.temporal)?);
-    }
-    loop {
-        let asked = wanted.asked();
-        let settings = Options {
-            definitions: promela.definitions.clone(),
-            propositions: asked.iter().map(|asked| asked.text.clone()).collect(),
-            starts: options.starts.clone(),
-            lowering: lower::Options {
-                lossy: promela.message_loss,
-                max_processes: promela.max_processes,
-                fuse: !promela.single_statements,
-                merge: promela.merge,
-                dead_variables: promela.dead_variables,
-                dead_locations: promela.dead_locations,
-            },
-            budget: Arc::clone(&wanted.budget),
-        };
-        match load(path, source.text(), &settings, &FileLoader) {
-            Ok(loaded) => return parts(loaded, Arc::new(wanted)),
-            Err((sources, problems)) => {
-                let Some((at, problem)) = about_expression(&sources, &problems, &asked) else {
-                    return Err(BuildError::Files(Box::new(sources), problems));
-                };
-                let about = asked[at].source.clone();
-                match asked[at].draft {
-                    // A formula of the model that nobody may ask for does no harm.
-                    Some(draft) if wanted.drafts[draft].is_stated() => {
-                        let draft = wanted.drafts.remove(draft);
-                        wanted.broken.push(draft.with_problem(problem));
-                    }
-                    _ => return Err(BuildError::Expression(Box::new(about), vec![problem])),
-                }
-            }
-        }
+    let settings = Options {
+        definitions: Vec::new(),
+        starts: options.starts.clone(),
+        lowering: lower::Options {
+            lossy: promela.message_loss,
+            max_processes: promela.max_processes,
+            fuse: !promela.single_statements,
+            merge: promela.merge,
+            dead_variables: promela.dead_variables,
+            dead_locations: promela.dead_locations,
+        },
+        budget: Arc::clone(&options.budget),
+    };
+    match parsed.load(&settings, &expressions) {
+        Ok(loaded) => parts(loaded, Arc::new(wanted)),
+        Err((sources, problems)) => Err(BuildError::Files(Box::new(sources), problems)),
     }
 }
 
@@ -178,21 +184,22 @@ impl PromelaModel {
     }
 }
 
-/// What is added to a model.
+/// What is added to a model. Expressions are numbers of its propositions.
 struct Wanted {
     engine: Engine,
     /// Note what is reached.
     coverage: bool,
-    invariants: Vec<String>,
-    reachable: Vec<String>,
-    drafts: Vec<Draft>,
+    invariants: Vec<(String, usize)>,
+    reachable: Vec<(String, usize)>,
+    /// Formulas with their propositions.
+    formulas: Vec<(Draft, Vec<(String, usize)>)>,
     /// Formulas of the model that are wrong.
     broken: Vec<Temporal>,
     /// The model's never claims.
     claims: bool,
     /// The search for acceptance cycles.
     acceptance: bool,
-    /// Expressions that only have to be looked at.
+    /// The texts of all expressions.
     expressions: Vec<String>,
     /// For everything that is done about the model.
     budget: Arc<Budget>,
@@ -200,110 +207,72 @@ struct Wanted {
     leaves_out_steps: Option<&'static str>,
 }
 
-/// An expression for the front-end, and where it stands in what the user wrote.
-struct Asked {
-    text: String,
-    source: SourceFile,
-    span: Span,
-    /// Bytes of the text that the user did not write, before what he did write.
-    added: u32,
-    /// The draft that it is a proposition of.
-    draft: Option<usize>,
+/// The expressions that are asked about, each once.
+struct Asked<'p> {
+    parsed: &'p mut Parsed,
+    all: Vec<(String, Standing, Expression)>,
 }
 
-/// What the front-end is asked for an invariant: when it is violated.
-fn violated(invariant: &str) -> String {
-    format!("!({invariant})")
-}
+impl Asked<'_> {
+    /// The number of an expression.
+    fn of(&mut self, name: &str, text: &str, standing: Standing) -> Result<usize, Vec<Diagnostic>> {
+        let is_same = |(other, at, _): &(String, Standing, _)| other == text && *at == standing;
+        if let Some(known) = self.all.iter().position(is_same) {
+            return Ok(known);
+        }
+        let source = SourceFile::new(name, text);
+        let expression = self.parsed.expression(&source, standing)?;
+        self.all.push((text.to_owned(), standing, expression));
+        Ok(self.all.len() - 1)
+    }
 
-impl Wanted {
-    /// All expressions, each text once.
-    fn asked(&self) -> Vec<Asked> {
-        let mut all: Vec<Asked> = Vec::new();
-        let mut ask = |asked: Asked| {
-            if !all.iter().any(|known| known.text == asked.text) {
-                all.push(asked);
+    /// The texts given by a flag with their numbers.
+    fn of_flag(
+        &mut self,
+        flag: &str,
+        texts: &[String],
+    ) -> Result<Vec<(String, usize)>, BuildError> {
+        let number = |text: &String| match self.of(flag, text, Standing::Alone) {
+            Ok(number) => Ok((text.clone(), number)),
+            Err(problems) => {
+                let source = SourceFile::new(flag, text.as_str());
+                Err(BuildError::Expression(Box::new(source), problems))
             }
         };
-        for text in &self.invariants {
-            ask(Asked {
-                text: violated(text),
-                source: SourceFile::new("--invariant", text.as_str()),
-                span: Span::new(0, text.len()),
-                added: 2,
-                draft: None,
+        texts.iter().map(number).collect()
+    }
+
+    /// The propositions of a draft with their numbers.
+    fn of_draft(&mut self, draft: &Draft) -> Result<Vec<(String, usize)>, Diagnostic> {
+        let standing = match (draft.is_branching(), draft.is_stated()) {
+            (true, _) => Standing::Alone,
+            (_, true) => Standing::InModel,
+            _ => Standing::InFormula,
+        };
+        let source = draft.source();
+        let number = |(text, span): &(String, Span)| {
+            let number = self.of(source.name(), text, standing);
+            let number = number.map_err(|problems| {
+                let problem = first_error(problems, Span::new(0, text.len()));
+                within(problem, source.text(), *span)
             });
-        }
-        for text in &self.reachable {
-            ask(Asked {
-                text: text.clone(),
-                source: SourceFile::new("--reach", text.as_str()),
-                span: Span::new(0, text.len()),
-                added: 0,
-                draft: None,
-            });
-        }
-        for (number, draft) in self.drafts.iter().enumerate() {
-            for (text, span) in draft.propositions() {
-                ask(Asked {
-                    text: text.clone(),
-                    source: draft.source().clone(),
-                    span: *span,
-                    added: 0,
-                    draft: Some(number),
-                });
-            }
-        }
-        for text in &self.expressions {
-            ask(Asked {
-                text: text.clone(),
-                source: SourceFile::new("expression", text.as_str()),
-                span: Span::new(0, text.len()),
-                added: 0,
-                draft: None,
-            });
-        }
-        all
+            Ok((text.clone(), number?))
+        };
+        draft.propositions().iter().map(number).collect()
     }
 }
 
-/// The first message that is about an expression, as one about where it was written, and
-/// which expression that is.
-fn about_expression(
-    sources: &Sources,
-    problems: &[Diagnostic],
-    asked: &[Asked],
-) -> Option<(usize, Diagnostic)> {
-    // The texts of the expressions come after all files of the model.
-    let first = sources.len().checked_sub(asked.len())?;
-    problems.iter().find_map(|problem| {
-        let (file, local) = sources.locate(problem.span)?;
-        let at = file.checked_sub(first)?;
-        let about = asked.get(at)?;
-        let mut problem = problem.clone();
-        problem.span = Span {
-            start: local.start.saturating_sub(about.added),
-            end: local.end.saturating_sub(about.added),
-        };
-        problem.related.clear();
-        Some((at, within(problem, about.source.text(), about.span)))
-    })
-}
-
 fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
-    let asked = wanted.asked();
-    let label = |text: &str| {
-        let at = asked.iter().position(|asked| asked.text == text);
-        at.and_then(|at| loaded.lowered.propositions.get(at).copied())
-    };
+    let labels = loaded.lowered.propositions.clone();
     let mut temporal = Vec::new();
     let claims = &loaded.lowered.claims;
     let adds_claims = wanted.claims && !claims.is_empty();
     let mut formulas = Vec::new();
     wanted.budget.begin(TRANSLATING);
-    for draft in &wanted.drafts {
+    for (draft, propositions) in &wanted.formulas {
         let resolve = |text: &str| {
-            label(text).ok_or_else(|| {
+            let known = propositions.iter().find(|(known, _)| known == text);
+            known.map(|(_, number)| labels[*number]).ok_or_else(|| {
                 let span = Span::new(0, text.len());
                 Diagnostic::error(UNKNOWN_PROPOSITION, "this is no expression", span)
             })
@@ -322,21 +291,27 @@ fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
     } else {
         let mut program = loaded.lowered.program.clone();
         for (property, partial) in formulas.iter_mut().zip(partial) {
-            property.evaluations = Evaluations::new(partial, &mut program);
+            Evaluations::watch(property, partial, &mut program);
         }
         let invariants = wanted.invariants.iter();
-        let invariants = invariants.map(|text| (text, violated(text), PropertyKind::Invariant));
+        let invariants = invariants.map(|asked| (asked, PropertyKind::Invariant));
         let reachable = wanted.reachable.iter();
-        let reachable = reachable.map(|text| (text, text.clone(), PropertyKind::Reachable));
-        for (text, looked_for, kind) in invariants.chain(reachable) {
-            if let Some(violated_by) = label(&looked_for) {
-                program.properties.push(ProgramProperty {
-                    name: text.clone(),
-                    kind,
-                    violated_by,
-                    span: None,
-                });
-            }
+        let reachable = reachable.map(|asked| (asked, PropertyKind::Reachable));
+        for ((text, number), kind) in invariants.chain(reachable) {
+            let holds = labels[*number];
+            let violated_by = match kind {
+                PropertyKind::Reachable => holds,
+                _ => {
+                    let holds = program.labels[holds.index()].expr.clone();
+                    program.label(simplify::not(holds))
+                }
+            };
+            program.properties.push(ProgramProperty {
+                name: text.clone(),
+                kind,
+                violated_by,
+                span: None,
+            });
         }
         if wanted.claims {
             temporal.extend(
@@ -352,6 +327,8 @@ fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
         let packed = Model::within(program, Arc::clone(&wanted.budget));
         packed.map_err(|error| BuildError::TooLarge(error.to_string()))?
     };
+    let is_of_runs = |temporal: &Temporal| temporal.property.is_ok();
+    let adds_processes = adds_claims || formulas.iter().any(is_of_runs);
     temporal.extend(formulas);
     temporal.extend(wanted.broken.iter().cloned());
     if let Some(option) = wanted.leaves_out_steps {
@@ -359,14 +336,19 @@ fn parts(mut loaded: Loaded, wanted: Arc<Wanted>) -> Result<Parts, BuildError> {
             needs_all_steps(temporal, option);
         }
     }
-    let warnings = loaded.diagnostics.clone();
+    let mut warnings = loaded.diagnostics.clone();
+    if let (Some(place), true) = (loaded.program.counts_processes, adds_processes) {
+        let message = "`_nr_pr` does not count a claim here; in SPIN it does while one is followed";
+        let warning = Diagnostic::warning(COUNTS_CLAIMS, message, place);
+        warnings.push(warning.help("formulas and never claims count it, as in SPIN"));
+    }
     let text = ModelText::Several(loaded.sources.clone());
     // What was added to the program changes no command.
     loaded.model = model.clone();
     let sites = model.structure().failures.len();
     let mut parts = Parts::of_model(model, warnings, wanted.engine);
     parts.temporal = temporal;
-    parts.expressions = asked.into_iter().map(|asked| asked.text).collect();
+    parts.expressions = wanted.expressions.clone();
     parts.text = Some(text);
     let is_missing: Vec<bool> = (0..sites)
         .map(|site| loaded.lowered.missing(Outcome::failure(site)).is_some())

@@ -75,6 +75,10 @@ pub(crate) struct DrawingArgs {
           conflicts_with_all = ["steps", "replay", "runs"])]
     pub(crate) trail: Option<Option<PathBuf>>,
 
+    /// The same with a blank before it: `simulate MODEL --trail FILE`
+    #[arg(value_name = "TRAIL", hide = true, requires = "trail")]
+    pub(crate) trail_apart: Option<PathBuf>,
+
     /// Draw the run as a message sequence chart, in SVG
     #[arg(long, value_name = "FILE")]
     pub(crate) msc: Option<PathBuf>,

@@ -1,13 +1,11 @@
 //! Answers to temporal properties, one after the other, with what users should know of them.
 
 use stubborn_emptiness::{CheckResult, FiniteRuns, Property, ReductionOff, ReductionUse};
-use stubborn_plan::{
-    CheckError, CheckOptions, Planner, Por, ProvisoChoice, Run, TemporalQuestion, Verdict,
-};
-use stubborn_search::{Stop, Target, Trace};
+use stubborn_plan::{CheckError, CheckOptions, Planner, Por, TemporalQuestion, Verdict};
+use stubborn_search::Trace;
 
 use super::branching::CtlResult;
-use super::evaluation::{EvaluationFailure, Evaluations};
+use super::evaluation::EvaluationFailure;
 use super::vacuity::irrelevant_parts;
 use super::{Obstacle, Temporal};
 use crate::check::planner;
@@ -33,8 +31,8 @@ pub struct TemporalAnswer {
     pub notice: Option<String>,
     /// What the check found, a counterexample too; `None` if there was no check.
     pub result: Option<CheckResult>,
-    /// What was done besides to find evaluations that fail, if anything.
-    pub evaluated: Option<Evaluated>,
+    /// What was done besides to find evaluations that fail, if anything: where not all runs count.
+    pub evaluated: Option<Box<CheckResult>>,
     /// The evaluation that failed, if that is the violation.
     pub failure: Option<EvaluationFailure>,
     /// What was found about a property of branching time.
@@ -42,15 +40,6 @@ pub struct TemporalAnswer {
     /// Parts of a formula that holds, as text: it holds whatever they are. (Looked for within
     /// limits, and if [that](stubborn_plan::TemporalOptions::vacuity) is asked for.)
     pub vacuous: Vec<String>,
-}
-
-/// How evaluations that fail were looked for.
-#[derive(Clone, Debug)]
-pub enum Evaluated {
-    /// By a search of the system.
-    System(Box<Run>),
-    /// In the product with the claim.
-    Product(Box<CheckResult>),
 }
 
 /// Answers temporal properties of a model, one after the other. Each gets its fair share of the
@@ -214,65 +203,27 @@ impl Checker<'_> {
             answer.failure = found.and_then(|found| along(&found.trace));
             return Ok(());
         }
-        let (verdict, failure, evaluated) = match evaluations.of_claim_alone() {
-            None => {
-                let (verdict, run) = self.search_failures(evaluations)?;
-                let violations = run.result.violations.iter();
-                let failure = violations.filter_map(|v| v.trace.as_ref()).find_map(along);
-                (verdict, failure, Evaluated::System(Box::new(run)))
-            }
-            // Where all runs count, the product has shown it.
-            // (What is reached is on a fair run, too.)
-            Some(_) if finite_runs == FiniteRuns::Stutter => return Ok(()),
-            Some(property) => {
-                let question = TemporalQuestion {
-                    property,
-                    finite_runs: FiniteRuns::Stutter,
-                };
-                let result = self.planner.check_temporal(question)?.result;
-                let found = result.counterexample.as_ref();
-                let failure = found.and_then(|found| along(&found.trace));
-                (
-                    result.verdict.into(),
-                    failure,
-                    Evaluated::Product(Box::new(result)),
-                )
-            }
+        // Where all runs count, the product has shown it.
+        // (What is reached is on a fair run, too.)
+        let alone = evaluations.alone();
+        let Some(property) = alone.filter(|_| finite_runs != FiniteRuns::Stutter) else {
+            return Ok(());
         };
+        let question = TemporalQuestion {
+            property,
+            finite_runs: FiniteRuns::Stutter,
+        };
+        let result = self.planner.check_temporal(question)?.result;
+        let found = result.counterexample.as_ref();
+        let failure = found.and_then(|found| along(&found.trace));
+        let verdict: Verdict = result.verdict.into();
         if verdict == Verdict::Violated || answer.verdict == Verdict::Holds {
             answer.verdict = verdict;
         }
         if verdict == Verdict::Violated && failure.is_none() {
             answer.notice = Some("in some state a proposition cannot be evaluated".into());
         }
-        (answer.failure, answer.evaluated) = (failure, Some(evaluated));
+        (answer.failure, answer.evaluated) = (failure, Some(Box::new(result)));
         Ok(())
-    }
-
-    /// A search for states in which an evaluation fails, as for any other safety question.
-    fn search_failures(&self, evaluations: &Evaluations) -> Result<(Verdict, Run), CheckError> {
-        let targets: Vec<Target> = evaluations.labels().map(Target::Label).collect();
-        let mut options = self.options.clone();
-        options.limits = self.planner.limits();
-        // What users say about provisos is about cycles here.
-        options.reduction.proviso = ProvisoChoice::Auto;
-        let search = |options: &CheckOptions<'_>| {
-            planner(self.model, options).check(&targets, Stop::FirstViolation)
-        };
-        let mut report = match search(&options) {
-            // As for products: a reduction that does not go with the question is left out.
-            Err(CheckError::Reduction(_)) => {
-                options.reduction.por = Por::None;
-                search(&options)?
-            }
-            report => report?,
-        };
-        let run = report.runs.swap_remove(0);
-        let verdict = match run.result.violations.is_empty() {
-            false => Verdict::Violated,
-            true if run.result.is_complete() => Verdict::Holds,
-            true => Verdict::Unknown,
-        };
-        Ok((verdict, run))
     }
 }

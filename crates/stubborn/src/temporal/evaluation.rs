@@ -3,24 +3,27 @@
 //! An index outside its array or a division by zero is neither true nor false, so a property
 //! that looks at one is violated, whatever it says. Which evaluations count:
 //!
-//! - A formula, or an automaton in the HOA format, is about all propositions in every state that
-//!   the system reaches, so each of them must have a value there. The parts of a formula without
-//!   temporal operators are evaluated from left to right and no further than needed:
-//!   `[] (i < 3 -> a[i] == 0)` never looks at `a[3]`.
+//! - A formula, or an automaton in the HOA format, evaluates in each state that its automaton can be in the
+//!   propositions that the edges of that state depend on, and no others, as SPIN does. So a property that
+//!   holds does so whatever the propositions without a value are. The parts of a formula without temporal
+//!   operators are propositions here: they are evaluated from left to right and no further than needed,
+//!   so that `[] (i < 3 -> a[i] == 0)` never looks at `a[3]`.
 //! - A claim (a property process, a never claim) evaluates the guards of the state that it is in,
 //!   and no others.
+//! - A formula of branching time has no answer where one that matters has no value.
 //!
-//! Every expression that may fail gets a [label](Expr::failure) that holds where it does. For formulas
-//! it is a goal of a search like any other safety question; in claims it leads to a
-//! state that violates the property, in the product with the claim.
+//! Every expression that may fail gets a [label](Expr::failure) that holds where it does. It leads to a
+//! state of the automaton that violates the property, in the product with the system.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use stubborn_diagnostics::Span;
 use stubborn_emptiness::{Claim, ClaimGuards, LabelledFormula, Property};
 use stubborn_ir::narrow::may_fail_somewhere;
 use stubborn_ir::{BinaryOp, Expr, Program, simplify};
+use stubborn_ltl::automaton::StateId;
 use stubborn_ltl::formula::{Formula, Formulas, Node, Proposition};
+use stubborn_ltl::parser::Syntax;
 use stubborn_search::Trace;
 use stubborn_system::{Budget, Executor, LabelId};
 
@@ -34,9 +37,10 @@ const DEEPEST_PART: u32 = 100;
 /// The evaluations of a property that may fail.
 #[derive(Clone, Debug, Default)]
 pub struct Evaluations {
-    /// Each with the state of the claim that evaluates it; a formula is a claim with one state.
+    /// Each with a state of the watcher that evaluates it.
     all: Vec<(usize, Evaluation)>,
-    claim: Option<WatchedClaim>,
+    /// `None` for formulas of branching time, and where no evaluation fails.
+    watched: Option<Watched>,
 }
 
 /// An expression that may fail to have a value.
@@ -49,49 +53,111 @@ struct Evaluation {
 }
 
 #[derive(Clone, Debug)]
-struct WatchedClaim {
-    claim: Claim,
+struct Watched {
+    by: Watcher,
     /// That no run comes to where an evaluation fails.
-    property: Property,
+    alone: Property,
 }
 
-/// An expression of a formula or an automaton that may fail to have a value.
+/// What evaluates.
+#[derive(Clone, Debug)]
+enum Watcher {
+    Claim(Claim),
+    /// The automaton of a property.
+    Automaton(Box<Property>),
+}
+
+impl Watcher {
+    fn initial(&self) -> usize {
+        match self {
+            Self::Claim(claim) => claim.initial,
+            Self::Automaton(property) => property.automaton().initial().index(),
+        }
+    }
+
+    /// The states that it can be in after it was in one of some.
+    fn successors(
+        &self,
+        states: &[usize],
+        state: &[u32],
+        executor: &mut dyn Executor,
+    ) -> Vec<usize> {
+        let mut next = Vec::new();
+        let mut add = |target: usize| {
+            if !next.contains(&target) {
+                next.push(target);
+            }
+        };
+        match self {
+            Self::Claim(claim) => {
+                for edge in claim.edges.iter().filter(|e| states.contains(&e.source)) {
+                    if edge.guard.is_none_or(|guard| executor.label(state, guard)) {
+                        add(edge.target);
+                    }
+                }
+            }
+            Self::Automaton(property) => {
+                let labels = property.labels();
+                let mut letter = vec![0; labels.len().div_ceil(64)];
+                for (at, label) in labels.iter().enumerate() {
+                    letter[at / 64] |= u64::from(executor.label(state, *label)) << (at % 64);
+                }
+                for from in states {
+                    let from = StateId(*from as u32);
+                    for edge in property.automaton().successors(from, &letter) {
+                        add(edge.target.index());
+                    }
+                }
+            }
+        }
+        next
+    }
+}
+
+/// An expression of a formula or an automaton.
 pub(crate) struct Partial {
+    /// What it is in the formula.
+    part: Option<Formula>,
     expr: Expr,
     /// As in [`Evaluation`].
     parts: Vec<(String, LabelId)>,
+    /// It may fail to have a value.
+    fails: bool,
 }
 
 impl Partial {
-    /// All of them, for a property whose labels the program has.
+    /// What a property evaluates whose labels the program has; nothing if nothing can fail.
     pub(crate) fn all(property: &Temporal, program: &Program, budget: &Budget) -> Vec<Self> {
-        let expr = |label: LabelId| &program.labels[label.index()].expr;
+        let of_label = |(name, label): (&str, LabelId)| Self {
+            part: None,
+            expr: program.labels[label.index()].expr.clone(),
+            parts: vec![(name.to_owned(), label)],
+            fails: false,
+        };
         let mut found: Vec<Self> = match property.property.as_ref().map(|p| (p, p.formula())) {
-            Err(Obstacle::Branching(property)) => {
-                let all = property.propositions().map(|(name, label)| Self {
-                    expr: expr(label).clone(),
-                    parts: vec![(name.to_owned(), label)],
-                });
-                all.collect()
-            }
+            Err(Obstacle::Branching(property)) => property.propositions().map(of_label).collect(),
             Err(_) => return Vec::new(),
             Ok((_, Some(formula))) => parts_of(formula, program),
             Ok((property, None)) => {
                 let used = property.used_labels();
                 let names = property.automaton().propositions().iter();
-                let all = names.zip(property.labels());
-                let all = all.filter(|(_, label)| used.contains(label));
-                all.map(|(name, label)| Self {
-                    expr: expr(*label).clone(),
-                    parts: vec![(name.clone(), *label)],
-                })
-                .collect()
+                let all = names
+                    .map(String::as_str)
+                    .zip(property.labels().iter().copied());
+                all.filter(|(_, label)| used.contains(label))
+                    .map(of_label)
+                    .collect()
             }
         };
         let exprs: Vec<Expr> = found.iter().map(|partial| partial.expr.clone()).collect();
         let mut fails = may_fail_somewhere(program, &exprs, budget).into_iter();
-        found.retain(|_| fails.next().unwrap_or(true));
-        found
+        for partial in &mut found {
+            partial.fails = fails.next().unwrap_or(true);
+        }
+        match found.iter().any(|partial| partial.fails) {
+            true => found,
+            false => Vec::new(),
+        }
     }
 }
 
@@ -111,16 +177,54 @@ pub struct EvaluationFailure {
 }
 
 impl Evaluations {
-    /// Those of a formula or an automaton, whose labels the program has. The program gets a label
-    /// for each.
-    pub(crate) fn new(partial: Vec<Partial>, program: &mut Program) -> Self {
-        let mut evaluation = |partial: Partial| Evaluation {
-            fails: program.label(Expr::failure(partial.expr)),
-            parts: partial.parts,
+    /// Makes what a formula or an automaton evaluates part of its property, which is violated then where an
+    /// evaluation fails. The program, which has the labels of the property, gets one for each.
+    pub(crate) fn watch(temporal: &mut Temporal, partial: Vec<Partial>, program: &mut Program) {
+        let mut plain = match &temporal.property {
+            _ if partial.is_empty() => return,
+            Ok(property) => Some(property.clone()),
+            Err(_) => None,
         };
-        Self {
-            all: partial.into_iter().map(|p| (0, evaluation(p))).collect(),
-            claim: None,
+        if let Some(formula) = temporal.property.as_ref().ok().and_then(Property::formula) {
+            match of_parts(formula, &partial, program) {
+                Ok(property) => plain = Some(property),
+                Err(why) => {
+                    temporal.property = Err(why);
+                    return;
+                }
+            }
+        }
+        let mut failures = Vec::new();
+        let mut evaluations = Vec::new();
+        for partial in partial.into_iter().filter(|partial| partial.fails) {
+            let whole = partial.label(program);
+            let fails = program.label(Expr::failure(partial.expr));
+            failures.push((whole, fails));
+            evaluations.push(Evaluation {
+                fails,
+                parts: partial.parts,
+            });
+        }
+        let mut all = Vec::new();
+        let Some(plain) = plain else {
+            all.extend(evaluations.into_iter().map(|evaluation| (0, evaluation)));
+            temporal.evaluations = Self { all, watched: None };
+            return;
+        };
+        for state in plain.automaton().states() {
+            let looked_at = plain.looked_at(state);
+            for ((label, _), evaluation) in failures.iter().zip(&evaluations) {
+                if looked_at.contains(label) {
+                    all.push((state.index(), evaluation.clone()));
+                }
+            }
+        }
+        if let Ok(property) = &mut temporal.property {
+            *property = plain.watched(&failures, property);
+            let alone = property.failures_alone();
+            let by = Watcher::Automaton(Box::new(plain));
+            let watched = Some(Watched { by, alone });
+            temporal.evaluations = Self { all, watched };
         }
     }
 
@@ -132,11 +236,6 @@ impl Evaluations {
             labels.map(|label| (label, evaluation.fails))
         });
         each.collect()
-    }
-
-    /// The same at once.
-    pub(crate) fn of(property: &Temporal, program: &mut Program, budget: &Budget) -> Self {
-        Self::new(Partial::all(property, program, budget), program)
     }
 
     /// Those of a claim, and the property that it states, its evaluations included. The program
@@ -175,11 +274,9 @@ impl Evaluations {
         let watched = claim.with_violations(failing);
         let whole = property(program, &watched);
         let alone = property(program, &watched.with_last_accepting());
-        let claim = Some(WatchedClaim {
-            claim,
-            property: alone,
-        });
-        (Self { all, claim }, whole)
+        let by = Watcher::Claim(claim);
+        let watched = Some(Watched { by, alone });
+        (Self { all, watched }, whole)
     }
 
     /// Whether no evaluation can fail.
@@ -187,28 +284,17 @@ impl Evaluations {
         self.all.is_empty()
     }
 
-    /// The labels that hold where an evaluation fails.
-    pub(crate) fn labels(&self) -> impl Iterator<Item = LabelId> + '_ {
-        self.all.iter().map(|(_, evaluation)| evaluation.fails)
-    }
-
-    /// Those that violate the property wherever they hold: for claims, that depends on where the
-    /// claim is, and its property knows.
-    pub fn wherever(&self) -> impl Iterator<Item = LabelId> + '_ {
-        self.labels().filter(|_| self.claim.is_none())
-    }
-
-    /// For claims: that no run comes to where an evaluation fails.
-    pub(crate) fn of_claim_alone(&self) -> Option<&Property> {
-        self.claim.as_ref().map(|claim| &claim.property)
+    /// That no run comes to where an evaluation fails.
+    pub(crate) fn alone(&self) -> Option<&Property> {
+        self.watched.as_ref().map(|watched| &watched.alone)
     }
 
     /// The first evaluation that fails along a run.
     pub fn first_failure(&self, model: &LoadedModel, run: &Trace) -> Option<EvaluationFailure> {
         let mut executor = model.reference().executor();
         let (mut at, mut steps) = (0, 0);
-        let claim = self.claim.as_ref().map(|watched| &watched.claim);
-        let mut states = vec![claim.map_or(0, |claim| claim.initial)];
+        let by = &self.watched.as_ref()?.by;
+        let mut states = vec![by.initial()];
         // Until nothing new can come.
         let mut seen: HashSet<(usize, usize)> = HashSet::new();
         loop {
@@ -224,9 +310,7 @@ impl Evaluations {
             if seen.len() == before {
                 return None;
             }
-            if let Some(claim) = claim {
-                states = successors(claim, &states, state, &mut *executor);
-            }
+            states = by.successors(&states, state, &mut *executor);
             // A run without a cycle stands still at its end.
             if at < run.len() {
                 (at, steps) = (at + 1, steps + 1);
@@ -236,23 +320,6 @@ impl Evaluations {
             }
         }
     }
-}
-
-/// The states that a claim can be in after it was in one of some.
-fn successors(
-    claim: &Claim,
-    states: &[usize],
-    state: &[u32],
-    executor: &mut dyn Executor,
-) -> Vec<usize> {
-    let mut next = Vec::new();
-    for edge in claim.edges.iter().filter(|e| states.contains(&e.source)) {
-        let holds = edge.guard.is_none_or(|guard| executor.label(state, guard));
-        if holds && !next.contains(&edge.target) {
-            next.push(edge.target);
-        }
-    }
-    next
 }
 
 /// The first steps of a run, as a run that ends.
@@ -324,11 +391,57 @@ fn parts_of(labelled: &LabelledFormula, program: &Program) -> Vec<Partial> {
         let atoms = formulas.propositions(part).into_iter();
         let atoms = atoms.map(|p| (formulas.name(p).to_owned(), labelled.labels[p.0 as usize]));
         found.push(Partial {
+            part: Some(part),
             expr: expression(formulas, part, &expr),
             parts: atoms.collect(),
+            fails: false,
         });
     }
     found
+}
+
+impl Partial {
+    /// The label that it is for the automaton.
+    fn label(&self, program: &mut Program) -> LabelId {
+        match self.parts.as_slice() {
+            // (The automaton may ask for its negation.)
+            [(_, only)] => *only,
+            _ => program.label(simplify::truth(self.expr.clone())),
+        }
+    }
+}
+
+/// The property of a formula with its parts, where they have several propositions, as propositions of their
+/// own.
+fn of_parts(
+    labelled: &LabelledFormula,
+    parts: &[Partial],
+    program: &mut Program,
+) -> Result<Property, Obstacle> {
+    let (mut formulas, mut labels) = (labelled.formulas.clone(), labelled.labels.clone());
+    let mut image: HashMap<Formula, Formula> = HashMap::new();
+    for partial in parts.iter().filter(|partial| partial.parts.len() > 1) {
+        let Some(part) = partial.part else { continue };
+        let mut name = formulas.display(part, Syntax::Spin).to_string();
+        while formulas.names().contains(&name) {
+            name += " ";
+        }
+        image.insert(part, formulas.atom(&name));
+        labels.push(partial.label(program));
+    }
+    for part in labelled.formulas.subformulas(labelled.formula) {
+        if !image.contains_key(&part) {
+            let node = labelled.formulas.node(part).map(|operand| image[&operand]);
+            let same = match node {
+                Node::Not(operand) => formulas.not(operand),
+                node => formulas.make(node),
+            };
+            image.insert(part, same);
+        }
+    }
+    let formula = image[&labelled.formula];
+    let property = Property::from_formula(formulas, formula, labels, &Default::default());
+    property.map_err(|error| Obstacle::TooLarge(error.to_string()))
 }
 
 /// A part of a formula as an expression that is evaluated from left to right.

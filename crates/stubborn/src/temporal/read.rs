@@ -178,6 +178,11 @@ impl Draft {
         self.origin == Origin::Model
     }
 
+    /// Whether it is a formula of branching time.
+    pub(crate) fn is_branching(&self) -> bool {
+        matches!(self.form, Form::Branching)
+    }
+
     /// A property of the model that is wrong, and what is wrong with it. Nobody may ask for
     /// it.
     pub(crate) fn broken(

@@ -87,24 +87,10 @@ fn replaced(formulas: &mut Formulas, at: Formula, path: &[usize], by: Formula) -
         return by;
     };
     let node = formulas.node(at);
-    let mut operands: Vec<Formula> = node.operands().collect();
-    operands[*first] = replaced(formulas, operands[*first], rest, by);
-    let right = operands.get(1).copied().unwrap_or(operands[0]);
-    let left = operands[0];
-    formulas.make(match node {
-        Node::True | Node::False | Node::Atom(_) => return at,
-        Node::Not(_) => Node::Not(left),
-        Node::Next(_) => Node::Next(left),
-        Node::Finally(_) => Node::Finally(left),
-        Node::Globally(_) => Node::Globally(left),
-        Node::And(..) => Node::And(left, right),
-        Node::Or(..) => Node::Or(left, right),
-        Node::Implies(..) => Node::Implies(left, right),
-        Node::Iff(..) => Node::Iff(left, right),
-        Node::Xor(..) => Node::Xor(left, right),
-        Node::Until(..) => Node::Until(left, right),
-        Node::WeakUntil(..) => Node::WeakUntil(left, right),
-        Node::Release(..) => Node::Release(left, right),
-        Node::StrongRelease(..) => Node::StrongRelease(left, right),
-    })
+    let mut numbers = 0..;
+    let changed = node.map(|operand| match numbers.next() {
+        Some(number) if number == *first => replaced(formulas, operand, rest, by),
+        _ => operand,
+    });
+    formulas.make(changed)
 }

@@ -14,6 +14,7 @@ use stubborn::{
 };
 use stubborn_system::Random;
 
+mod outside;
 mod random;
 
 /// A property for a model.
@@ -239,7 +240,6 @@ fn formulas_are_violated_where_a_proposition_has_no_value() {
         ("! <> ! (arr[a + b] == 0)", sum),
         ("[] <> (arr[a + b] == 0)", sum),
         ("<> [] (arr[a + b] == 0)", sum),
-        ("<> (arr[a + b] == 0)", sum),
         ("[] (arr[a + b] == 0 || c > 1)", sum),
         ("[] (arr[a + b] == 0 || a + b > 2)", sum),
         ("[] (c < 2 <-> arr[a + b] == 0)", sum),
@@ -259,6 +259,17 @@ fn formulas_are_violated_where_a_proposition_has_no_value() {
             Holds,
         ),
         ("[] (arr[a] == 0 && arr[b] == 0)", Holds),
+        // Nor does what the formula does not depend on any more.
+        ("(arr[a] == 0 && c < 2) U (b < 2)", Holds),
+        ("(arr[a + b] == 0) U (c < 2)", Holds),
+        ("(arr[a + b] == 0) W (c > 2)", sum),
+        ("<> (arr[a + b] == 0)", Holds),
+        ("(c < 2) || [] (arr[a + b] == 0)", Holds),
+        (
+            "!((a + b == 0 && arr[a + b] == 1) U (arr[a + b + 3] == 4 && c == 7))",
+            Fails("arr[a + b + 3] == 4"),
+        ),
+        ("!((c == 7 && arr[a + b] == 1) U (c == 9))", Holds),
     ] {
         let asked = Asked::Formula(formula.into());
         assert_everywhere(
@@ -298,7 +309,7 @@ fn channels_and_messages_without_a_value_fail_too() {
     }
 }
 
-/// An automaton is about every proposition in every state.
+/// An automaton is about the propositions of the states that it can be in.
 #[test]
 fn automata_are_violated_where_a_proposition_has_no_value() {
     let automaton = |proposition: &str| {
@@ -432,17 +443,39 @@ fn claims_are_evaluated_after_the_end_of_a_run() {
     }
 }
 
+/// Of a formula that looks no further, the rest of a model need not be looked at (and is endless here).
+#[test]
+fn a_value_is_needed_only_where_the_automaton_asks_for_it() {
+    let text = "byte a[3]; byte i; bool go = 1; int n;
+        active proctype A() { go = 0; i = 5; do :: n++ od }
+        ltl p { !((go && a[i] == 0) U (n == 100000000)) }";
+    let expected = Expected::Holds;
+    let plain = CheckOptions {
+        reduction: ReductionOptions::none(),
+        ..CheckOptions::default()
+    };
+    let model = load(Language::Promela, text, &Asked::Stated, Engine::Compiled);
+    let found = answer(&model, &plain);
+    assert_answer(text, &model, &found, expected);
+    let states = found.result.expect("it was checked").counts.states;
+    assert!(states < 10, "{states}");
+}
+
 /// No answer is no `holds`: the search for failures has limits, too.
 #[test]
 fn limits_are_kept_while_failures_are_looked_for() {
-    let text = format!("{DVE} system async;");
-    let asked = Asked::Formula("c < 3 || [] (arr[a + b] == 0)".into());
-    let model = load(Language::Dve, &text, &asked, Engine::Compiled);
+    let text =
+        "byte a[3]; int n; active proctype A() { do :: n < 100000 -> n++ :: else -> n = 0 od }";
+    let asked = Asked::Formula("[] (n % 4 == 3 || a[n % 4] == 0)".into());
+    let model = load(Language::Promela, text, &asked, Engine::Compiled);
+    assert!(model.temporal().iter().all(|t| !t.evaluations.is_empty()));
     let mut options = CheckOptions {
         reduction: ReductionOptions::none(),
         ..CheckOptions::default()
     };
-    options.limits.states = Some(2);
+    options.limits.states = Some(2_000);
+    assert_eq!(answer(&model, &options).verdict, Verdict::Unknown);
+    options.temporal.finite_runs = FiniteRuns::Ignore;
     let answer = answer(&model, &options);
     assert_eq!(answer.verdict, Verdict::Unknown);
     assert!(answer.evaluated.is_some());

@@ -6,7 +6,7 @@ use super::{Around, Builder, Jump, Prepared, Seq};
 use crate::ast::{self, Block};
 use crate::hir::{Basic, Expr, Leaf, LeafInitial, Place, Scalar, VarKey, Variable};
 
-impl Builder<'_, '_> {
+impl Builder<'_> {
     /// `i = a; do :: i <= b -> body; i++ :: else -> break od`
     pub(super) fn for_range(
         &mut self,

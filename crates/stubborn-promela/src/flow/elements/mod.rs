@@ -113,7 +113,7 @@ enum Around {
     Made,
 }
 
-pub(super) fn build(resolver: &mut Resolver<'_>, process: &ast::Process) -> Elements {
+pub(super) fn build(resolver: &mut Resolver, process: &ast::Process) -> Elements {
     let mut builder = Builder {
         resolver,
         out: Elements::default(),
@@ -131,8 +131,8 @@ pub(super) fn build(resolver: &mut Resolver<'_>, process: &ast::Process) -> Elem
     builder.out
 }
 
-struct Builder<'r, 'a> {
-    resolver: &'r mut Resolver<'a>,
+struct Builder<'r> {
+    resolver: &'r mut Resolver,
     out: Elements,
     /// Sequences that are being filled.
     open: Vec<Seq>,
@@ -147,7 +147,7 @@ struct Builder<'r, 'a> {
     counters: usize,
 }
 
-impl Builder<'_, '_> {
+impl Builder<'_> {
     fn body(&mut self, body: &Block) {
         self.enter_scope();
         self.open_sequence();

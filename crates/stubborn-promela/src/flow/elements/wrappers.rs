@@ -5,7 +5,7 @@ use stubborn_diagnostics::{Diagnostic, Span};
 use super::{Around, Builder, El, Node, Prepared, Seq};
 use crate::ast::Statement;
 
-impl Builder<'_, '_> {
+impl Builder<'_> {
     pub(super) fn unless(&mut self, main: Seq, escape: Seq, span: Span) -> El {
         let head = self.element(Node::Unless, span);
         let join = self.element(Node::Join, span);

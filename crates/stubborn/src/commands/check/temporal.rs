@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use stubborn::emptiness::{CheckResult, CheckVerdict, Counterexample, Property};
 use stubborn::record::TraceRecord;
 use stubborn::{
-    End, Evaluated, EvaluationFailure, Limit, LoadedModel, RunExplanation, TemporalAnswer,
-    TemporalText, Trace, Verdict, story,
+    EvaluationFailure, Limit, LoadedModel, RunExplanation, TemporalAnswer, TemporalText, Trace,
+    Verdict, story,
 };
 
 use super::shortened;
@@ -66,10 +66,7 @@ pub(in crate::commands) fn trace_of(answer: &TemporalAnswer) -> Option<&Trace> {
 /// The numbers of all searches for a property.
 pub(super) fn figures(answer: &TemporalAnswer) -> Vec<Figures> {
     let product = answer.result.as_ref().map(Figures::of_temporal);
-    let evaluated = answer.evaluated.as_ref().map(|evaluated| match evaluated {
-        Evaluated::System(run) => Figures::of(&run.result),
-        Evaluated::Product(result) => Figures::of_temporal(result),
-    });
+    let evaluated = answer.evaluated.as_deref().map(Figures::of_temporal);
     let branching = answer.branching.as_ref().map(Figures::of_branching);
     let all = product.into_iter().chain(evaluated).chain(branching);
     all.collect()
@@ -85,13 +82,7 @@ pub(super) fn limit(answer: &TemporalAnswer) -> Option<Limit> {
         CheckVerdict::Holds | CheckVerdict::Violated => None,
     };
     let product = answer.result.as_ref().and_then(of);
-    product.or_else(|| match answer.evaluated.as_ref()? {
-        Evaluated::System(run) => match run.result.end {
-            End::Limit(limit) => Some(limit),
-            End::Complete | End::Lossy | End::Violation => None,
-        },
-        Evaluated::Product(result) => of(result),
-    })
+    product.or_else(|| of(answer.evaluated.as_deref()?))
 }
 
 /// Why a property was not decided, in words.
