@@ -884,4 +884,52 @@ Proof.
   - intros t n. constructor. intros n1 [[] _].
 Qed.
 
+(** *** Both kinds of nodes: `Soundness::Mixed`, the default *)
+
+Section Mixed.
+
+(** The automaton is in stutter normal form. *)
+Hypothesis N1 : forall q v F r, moves q v F r -> (exists G, moves q v G q) \/ exists G, moves r v G r.
+Hypothesis N2 : forall q v F r G p, moves q v F r -> moves r v G p ->
+  exists H, moves q v H p /\ forall i, has mark F i \/ has mark G i -> has mark H i.
+
+(** Whether a transition may change what can be looked at from a state of the automaton on. *)
+Variable alike : astate -> letter -> letter -> Prop.
+Hypothesis alike_refl : forall q v, alike q v v.
+Hypothesis alike_sym : forall q v w, alike q v w -> alike q w v.
+Hypothesis alike_trans : forall q u v w, alike q u v -> alike q v w -> alike q u w.
+Hypothesis alike_moves : forall q v w F r, alike q v w -> moves q v F r -> moves q w F r.
+Hypothesis alike_ahead : forall q u F r v w, moves q u F r -> alike q v w -> alike r v w.
+Variable visible : astate -> transition M -> Prop.
+Hypothesis visible_dec : forall q t, {visible q t} + {~ visible q t}.
+Hypothesis invisible_law : forall q t s s1, reachable s -> ~ visible q t -> step t s s1 -> alike q (shown s) (shown s1).
+Hypothesis visible_ahead : forall q v F r t, moves q v F r -> visible r t -> visible q t.
+
+(** Classic nodes have sets with D1, D2, V and I; all others satisfy conditions 1 to 4. *)
+Variable plain : node M astate -> Prop.
+Hypothesis plain_dec : forall n, {plain n} + {~ plain n}.
+Hypothesis classic_closed : forall s q, plain (s, q) -> reachable s -> closed M R (chosen (s, q)) s.
+Hypothesis classic_V : forall s q t, plain (s, q) -> reachable s -> chosen (s, q) t -> enabled M t s -> visible q t ->
+  forall u, visible q u -> chosen (s, q) u.
+Hypothesis classic_I : forall s q, plain (s, q) -> reachable s -> ~ deadlock M s ->
+  exists k, is_key M R (chosen (s, q)) s k /\ ((exists u, enabled M u s /\ ~ visible q u) -> ~ visible q k).
+Hypothesis others_are_steered : forall s q, ~ plain (s, q) -> reachable s -> steers s q (chosen (s, q)).
+
+(** No cycle of classic nodes leaves something out in all of its nodes. *)
+Hypothesis no_cycle_leaves_out : well_founded (fun n1 n => plain n /\ ~ expanded M astate chosen n /\
+  exists a F, Temporal.kept M astate chosen n a /\ pstep M letter astate mark shown moves n a F n1).
+
+Theorem mixed_products_keep_accepted_runs : forall n, reachable (fst n) ->
+  live M letter astate mark shown moves (any M astate) n ->
+  ~ ~ live M letter astate mark shown moves (Temporal.kept M astate chosen) n.
+Proof.
+  apply (accepted_runs_are_kept M R letter astate mark shown moves N1 N2 alike alike_refl alike_sym alike_trans
+    alike_moves alike_ahead node_list finitely_many_nodes mark_list finitely_many_marks same_state same_node visible
+    visible_dec invisible_law visible_ahead chosen chosen_dec plain plain_dec classic_closed classic_V classic_I).
+  - intros i s q d Hp Hr Hal Hd. exact (steered_sets_go_on i s q d (others_are_steered s q Hp Hr) Hr Hal Hd).
+  - apply cycle_provisos_ignore_nothing. exact no_cycle_leaves_out.
+Qed.
+
+End Mixed.
+
 End Products.
