@@ -5,7 +5,7 @@ use crate::random::Random;
 use crate::reference::net::{Arcs, Comparison, Condition, Net, NetTransition, Sum};
 
 /// What may be noted.
-pub const FEATURES: [&str; 15] = [
+pub const FEATURES: [&str; 16] = [
     "net large or unbounded",
     "net machines",
     "net any shape",
@@ -16,6 +16,7 @@ pub const FEATURES: [&str; 15] = [
     "net sink transition",
     "net transition without arcs",
     "net many tokens",
+    "net heavy arcs",
     "net units",
     "net one-safe",
     "net not one-safe",
@@ -40,6 +41,21 @@ pub fn net(random: &mut Random, coverage: &mut Coverage) -> Net {
         let place = random.below(net.initial.len());
         net.initial[place] =
             *random.pick(&[15, 16, 255, 256, 257, 65_536, 4_294_967_294, 4_294_967_295]);
+    }
+    if random.chance(1, 15) && !net.transitions.is_empty() {
+        coverage.note("net heavy arcs");
+        for _ in 0..1 + random.below(3) {
+            let at = random.below(net.transitions.len());
+            let transition = &mut net.transitions[at];
+            let arcs = match random.chance(3, 4) {
+                true => &mut transition.gives,
+                false => &mut transition.takes,
+            };
+            let weight = *random.pick(&[65_535, 65_536, 1 << 31, (1 << 32) - 2, (1 << 32) - 1]);
+            if let Some(arc) = arcs.first_mut() {
+                arc.1 = weight;
+            }
+        }
     }
     for transition in &net.transitions {
         let arcs = || transition.takes.iter().chain(&transition.gives);
