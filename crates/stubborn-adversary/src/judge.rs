@@ -233,7 +233,7 @@ impl Experiment<'_> {
 
     fn compare(&self, run: &Run) -> Result<u64, Wrong> {
         if let Expectation::Examined(answers) = &self.expectation {
-            return examined(run, answers);
+            return examined(run, answers, self.may_give_up);
         }
         let Some(answer) = &run.json else {
             return Err(Wrong {
@@ -456,11 +456,18 @@ fn refusal(run: &Run) -> Judgement {
 }
 
 /// Compares the lines of an examination.
-fn examined(run: &Run, answers: &BTreeMap<String, String>) -> Result<u64, Wrong> {
+fn examined(
+    run: &Run,
+    answers: &BTreeMap<String, String>,
+    may_give_up: bool,
+) -> Result<u64, Wrong> {
     for (beginning, expected) in answers {
         let mut lines = run.stdout.lines();
         let got = lines.find_map(|line| line.strip_prefix(beginning)?.strip_prefix(' '));
         let got = got.map(|rest| rest.split(' ').next().unwrap_or(rest));
+        if may_give_up && matches!(got, None | Some("CANNOT_COMPUTE")) {
+            continue;
+        }
         if got != Some(expected.as_str()) {
             let question = beginning.split(' ').next_back().unwrap_or(beginning);
             let question = if question.starts_with("f-") {
@@ -481,6 +488,7 @@ fn examined(run: &Run, answers: &BTreeMap<String, String>) -> Result<u64, Wrong>
     }
     match run.status {
         Status::Exit(0) => Ok(answers.len() as u64),
+        Status::Exit(3) if may_give_up => Ok(1),
         _ => Err(Wrong {
             what: "status of mcc".into(),
             expected: "0".into(),

@@ -228,6 +228,8 @@ impl<'f> Examiner<'f> {
         way: Way,
         visitor: &mut Visitor<'_>,
     ) -> Coverage {
+        // Of this search alone: fields of places are narrow, and others may have filled them.
+        system.forget_overflow();
         let visitor = Mutex::new(visitor);
         let visit = |state: &[u32], successors: &Successors| {
             let mut visitor = visitor.lock().unwrap_or_else(PoisonError::into_inner);
@@ -240,10 +242,7 @@ impl<'f> Examiner<'f> {
             ..CheckOptions::default()
         };
         match Planner::new(system, &options).visit(reduction, &visit) {
-            // Where a place had more tokens than fit, nothing is known of what was not seen.
-            Ok(result) if result.end == End::Complete && result.failed.count() == 0 => {
-                Coverage::Complete
-            }
+            Ok(result) if result.end == End::Complete => Coverage::Complete,
             _ => Coverage::Partial,
         }
     }

@@ -113,8 +113,8 @@ fn check(
     let result = planner.check_temporal(question).ok()?.result;
     let value = match result.verdict {
         CheckVerdict::Violated => false,
-        CheckVerdict::Holds if !system.has_overflown() => true,
-        CheckVerdict::Holds | CheckVerdict::Unknown(_) => return None,
+        CheckVerdict::Holds => true,
+        CheckVerdict::Unknown(_) => return None,
     };
     let mut techniques = vec![Technique::Explicit, Technique::StateCompression];
     if matches!(

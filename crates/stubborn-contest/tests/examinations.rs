@@ -303,3 +303,77 @@ fn an_unbounded_net_gives_what_can_be_seen() {
         }]
     ));
 }
+
+/// Fields of places are narrow here, and what does not fit is no end of a run: no examination takes it for a
+/// deadlock, or for all that there is.
+#[test]
+fn what_does_not_fit_is_neither_an_end_nor_left_out_in_silence() {
+    for weight in [1 << 17, u32::MAX] {
+        let mut builder = NetBuilder::new("heap");
+        let [a, b, heap, late] = [("a", 1), ("b", 0), ("heap", 1), ("late", 1)]
+            .map(|(name, tokens)| builder.place(name, tokens));
+        // Round and round with more and more in the heap, which lets `take` fire.
+        for (name, from, to, gives) in [("there", a, b, 0), ("back", b, a, weight)] {
+            let t = builder.transition(name);
+            builder.input(from, t, 1);
+            builder.output(t, to, 1);
+            builder.output(t, heap, gives);
+        }
+        let take = builder.transition("take");
+        builder.input(late, take, 1);
+        builder.input(heap, take, weight);
+        builder.output(take, heap, 1);
+        let model = Model::from_net(builder.build().unwrap());
+        let formula = |text: &str| {
+            format!(
+                "<property-set><property><id>f</id><description/><formula>{text}</formula>\
+                 </property></property-set>"
+            )
+        };
+        let late = "<integer-le><integer-constant>1</integer-constant><tokens-count><place>late</place>\
+                    </tokens-count></integer-le>";
+        let cases = [
+            (Examination::ReachabilityDeadlock, String::new(), false),
+            (Examination::QuasiLiveness, String::new(), true),
+            (Examination::Liveness, String::new(), false),
+            (
+                Examination::ReachabilityCardinality,
+                formula(&format!(
+                    "<all-paths><globally>{late}</globally></all-paths>"
+                )),
+                false,
+            ),
+            (
+                Examination::LtlCardinality,
+                formula(&format!(
+                    "<all-paths><globally>{late}</globally></all-paths>"
+                )),
+                false,
+            ),
+            (
+                Examination::CtlCardinality,
+                formula(&format!(
+                    "<exists-path><finally><negation>{late}</negation></finally></exists-path>"
+                )),
+                true,
+            ),
+        ];
+        for (examination, text, truth) in cases {
+            for options in ways() {
+                let options = Options {
+                    time: Some(Duration::from_millis(60)),
+                    ..options
+                };
+                let lines = lines(examination, &model, &text, &options);
+                let [Line::Formula { value, .. }] = lines.as_slice() else {
+                    panic!("{lines:?}");
+                };
+                let is_right = [Value::Truth(truth), Value::Unknown].contains(value);
+                assert!(
+                    is_right,
+                    "{examination} of weight {weight}: {value:?}, {options:?}"
+                );
+            }
+        }
+    }
+}

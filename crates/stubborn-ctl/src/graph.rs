@@ -298,11 +298,12 @@ impl<'g> Graph<'g> {
     }
 
     /// Whether something may be said about the system: not if an executor may have given up, or if
-    /// the model was too small.
+    /// the model was too small. A state that was left out has ended the evaluation by then if the answer
+    /// depends on it, as every step that fails has; others may have been left out elsewhere.
     pub(crate) fn conclude(&self) -> Result<(), Stop> {
         self.system
             .budget()
-            .conclude()
+            .void()
             .map_or(Ok(()), |spent| Err(stop(spent)))
     }
 
@@ -347,7 +348,7 @@ fn stop(spent: Spent) -> Stop {
     match spent {
         Spent::Time => Stop::Time,
         Spent::Memory => Stop::Memory,
-        Spent::Interrupted | Spent::Outgrown => Stop::Interrupted,
+        Spent::Interrupted | Spent::Outgrown | Spent::LeftOut => Stop::Interrupted,
     }
 }
 

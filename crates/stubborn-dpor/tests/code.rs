@@ -1,4 +1,5 @@
 //! Ordinary Rust code under the optimal search: known numbers of executions, and known mistakes.
+#![allow(unreachable_pub, reason = "programs that other packages include, too")]
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;

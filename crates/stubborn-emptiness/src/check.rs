@@ -272,12 +272,14 @@ impl<'a> Check<'a> {
         };
         // The one place where a check may say that a property holds. If the budget was spent at
         // any time, executors may have given up, and nobody knows.
-        match (spending.conclude(), result.verdict) {
+        match (self.system.conclude(), result.verdict) {
             // A run of a model that is too small is none of the model.
             (Some(Spent::Outgrown), _) => {
                 result.verdict = CheckVerdict::Unknown(Limit::Outgrown);
                 result.counterexample = None;
             }
+            // A limit that was reached before all else was seen says more.
+            (Some(Spent::LeftOut), CheckVerdict::Unknown(_)) => {}
             (Some(spent), CheckVerdict::Holds | CheckVerdict::Unknown(_)) => {
                 result.verdict = CheckVerdict::Unknown(spent.into());
             }
@@ -524,9 +526,7 @@ impl<'a> Check<'a> {
         walk: &Walk<'_, Product<'_>>,
         sink: &mut Sink<'_>,
     ) -> std::io::Result<()> {
-        // Who gave up may have delivered anything.
-        let budget = self.system.budget();
-        if budget.spent().is_some() || budget.is_outgrown() {
+        if self.system.is_spoilt() {
             return Err(std::io::ErrorKind::Unsupported.into());
         }
         sink.number(KEPT)?;

@@ -90,8 +90,7 @@ impl<'a> Exploration<'a> {
             },
             None => self.clone(),
         };
-        let spending = self.system.budget();
-        spending.begin("");
+        self.system.budget().begin("");
         let budget = self.limits.memory_budget(self.system);
         let started = Instant::now();
         let structure = self.system.structure();
@@ -115,7 +114,7 @@ impl<'a> Exploration<'a> {
         let mut walk = Walk::new(&mut graph, self.proviso, Emptiness::Components, None);
         let ended = walk.run();
         // Whatever was spent on the way: then executors may have given up, and nobody knows.
-        result.limit = spending.conclude().map(Into::into).or(ended.err());
+        result.limit = self.system.conclude().map(Into::into).or(ended.err());
         result.counts = walk.counts;
         result.counts.transitions += graph.doubles.values().sum::<u64>();
         result.deadlocks = graph.deadlocks;

@@ -14,7 +14,7 @@ use rapidhash::RapidHashMap;
 use stubborn_ltl::automaton::Marks;
 use stubborn_ltl::lasso::{Lasso, Letter};
 use stubborn_search::{Limit, SearchError, Trace, replay};
-use stubborn_system::{Executor, LabelId, Successors, System};
+use stubborn_system::{Executor, LabelId, Successor, Successors, System};
 
 use crate::fairness::is_fair;
 use crate::product::Product;
@@ -295,7 +295,9 @@ pub(crate) fn confirm(
     executor.successors(first, &mut successors);
     // On a cycle of steps there is one that does not fail.
     let error = system.structure().error_state.as_deref();
-    let ends = successors.iter().all(|s| error == Some(s.state));
+    let structure = system.structure();
+    let ends = |s: Successor<'_>| error == Some(s.state) && !structure.leaves_out(s.outcome);
+    let ends = successors.iter().all(ends);
     if let (true, Some(spent)) = (ends, budget.spent()) {
         return Err(SearchError::GaveUp(spent));
     }

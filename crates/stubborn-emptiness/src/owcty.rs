@@ -351,8 +351,7 @@ impl<'o, 'p> Owcty<'o, 'p> {
     }
 
     fn save(&mut self, description: &str, sink: &mut Sink<'_>) -> io::Result<()> {
-        // Who gave up may have delivered anything.
-        let is_spoilt = vec![self.product.spent().is_some().into()];
+        let is_spoilt = vec![self.product.is_spoilt().into()];
         let worst = |all: Vec<Vec<u8>>| all.into_iter().max().unwrap_or_default();
         if (self.cluster.agree(topic::KEEP, is_spoilt, worst)?).contains(&1) {
             return Err(io::ErrorKind::Unsupported.into());

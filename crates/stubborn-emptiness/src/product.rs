@@ -301,6 +301,7 @@ impl<'a> Product<'a> {
         let (state, own) = self.cursor.words().split_at(words);
         let error = self.system.structure().error_state.as_deref();
         let fine = || self.successors.iter().filter(|s| error != Some(s.state));
+        let goes_on = self.goes_on_unseen();
         if let Some(fair) = &mut self.fair {
             fair.look_at(fine().map(|s| s.transition));
         }
@@ -330,7 +331,7 @@ impl<'a> Product<'a> {
                 add(successor.state, Some(successor.transition));
             }
         }
-        if !has_steps && self.stutters {
+        if !has_steps && self.stutters && !goes_on {
             add(state, None);
         }
         Ok(())
@@ -346,11 +347,24 @@ impl<'a> Product<'a> {
         self.system.budget().spent().map(Into::into)
     }
 
+    /// See [`System`](stubborn_system::System#method.is_spoilt).
+    pub(crate) fn is_spoilt(&self) -> bool {
+        self.system.is_spoilt()
+    }
+
     /// Whether the system had no step in the node whose edges were asked for last, if it has edges:
     /// then only the automaton moves.
     pub(crate) fn stands_still(&self) -> bool {
         let error = self.system.structure().error_state.as_deref();
         self.successors.iter().all(|s| error == Some(s.state))
+    }
+
+    /// Whether a step leads from the node whose edges were asked for last to a state that the system cannot
+    /// represent: if there is no other step, the run does not end there.
+    fn goes_on_unseen(&self) -> bool {
+        let structure = self.system.structure();
+        !self.successors.all_fine()
+            && (self.successors.iter()).any(|s| structure.leaves_out(s.outcome))
     }
 
     /// Whether there is time to look for a way that was found once.
@@ -514,7 +528,7 @@ impl<'a> Product<'a> {
         }
         let mut begins = true;
         if self.successors.iter().all(|s| error == Some(s.state)) {
-            if part != Part::Rest && self.stutters {
+            if part != Part::Rest && self.stutters && !self.goes_on_unseen() {
                 self.vector.clear();
                 self.vector.extend_from_slice(self.cursor.words());
                 self.mask.clear();

@@ -134,7 +134,7 @@ pub(crate) fn search(
         .states
         .fetch_add(from.len() as u64, Ordering::Relaxed);
     shared.report().covered.taken.union_with(&taken);
-    let Some((hit, mut number)) = hit.filter(|_| system.budget().conclude().is_none()) else {
+    let Some((hit, mut number)) = hit.filter(|_| system.budget().void().is_none()) else {
         return Ok(Turn::Nothing);
     };
     let mut numbers = Vec::new();

@@ -8,7 +8,7 @@
 use std::sync::atomic::Ordering;
 
 use stubborn_plan::CheckError;
-use stubborn_search::{Exploration, Order, Search, SearchResult, Stop};
+use stubborn_search::{End, Exploration, Limit, Order, Search, SearchResult, Stop};
 
 use crate::{Caught, Shared, Turn};
 
@@ -74,8 +74,11 @@ impl<'s> Continued<'s> {
                 Some(at) => Turn::Caught(Caught::Target(at, Box::new(violation))),
                 None => Turn::Nothing,
             },
-            None if result.end == stubborn_search::End::Complete => Turn::SeenAll,
-            None => Turn::Nothing,
+            None => match result.end {
+                End::Complete => Turn::SeenAll,
+                End::Limit(Limit::LeftOut) => Turn::SeenWhatThereIs,
+                _ => Turn::Nothing,
+            },
         })
     }
 

@@ -123,7 +123,7 @@ pub(crate) fn walk(
     }
     shared.steps.fetch_add(size - left, Ordering::Relaxed);
     shared.depth.fetch_max(deepest, Ordering::Relaxed);
-    if !closed || system.budget().conclude().is_some() {
+    if !closed || system.budget().void().is_some() {
         return Ok(Turn::Nothing);
     }
     let result = inside(hunt, property, &path)?;

@@ -35,13 +35,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-use stubborn_emptiness::{Check, CheckResult, CheckVerdict, Emptiness, Property};
+use stubborn_emptiness::{Check, CheckResult, CheckVerdict, Emptiness, Property, ReductionUse};
 use stubborn_plan::{
     CheckError, CheckOptions, Planner, Por, ReductionOptions, TemporalOptions, TemporalQuestion,
     Verdict,
 };
 use stubborn_reduce::{Algorithm, Config};
-use stubborn_search::{Limits, Order, Progress, Stop, StoreKind, StoreOptions, Target, Violation};
+use stubborn_search::{
+    End, Limit, Limits, Order, Progress, Stop, StoreKind, StoreOptions, Target, Violation,
+};
 use stubborn_system::{BitSet, RelationLevel, Relations, System};
 
 use crate::continued::Continued;
@@ -217,6 +219,9 @@ enum Turn {
     Nothing,
     /// An exact search has seen everything.
     SeenAll,
+    /// Everything was seen but what comes after steps that the system cannot represent: nothing holds, and there
+    /// is nothing left to look at.
+    SeenWhatThereIs,
     Caught(Caught),
 }
 
@@ -226,6 +231,9 @@ struct Shared<'h, 'a> {
     strategies: Vec<Strategy>,
     /// Somebody has caught something, or there is nothing left to look for.
     over: AtomicBool,
+    /// Of the targets, or of a property, what can be seen was seen: see [`Turn::SeenWhatThereIs`].
+    targets_over: AtomicBool,
+    temporal_over: Vec<AtomicBool>,
     relations: OnceLock<Relations>,
     /// Somebody computes them.
     relating: AtomicBool,
@@ -356,6 +364,12 @@ impl<'h, 'a> Shared<'h, 'a> {
         Self {
             hunt,
             over: AtomicBool::new(strategies.is_empty()),
+            targets_over: AtomicBool::new(false),
+            temporal_over: hunt
+                .temporal
+                .iter()
+                .map(|_| AtomicBool::new(false))
+                .collect(),
             strategies,
             relations: OnceLock::new(),
             relating: AtomicBool::new(false),
@@ -464,14 +478,18 @@ impl<'h, 'a> Shared<'h, 'a> {
         }
     }
 
-    /// Whether everything that a strategy looks for was seen not to be there.
+    /// Whether everything was seen that a strategy can see.
     fn is_settled(&self, strategy: Strategy) -> bool {
         let report = self.report();
         match strategy {
             Strategy::Lasso(property) | Strategy::Product { property, .. } => {
                 report.temporal_hold[property]
+                    || self.temporal_over[property].load(Ordering::Relaxed)
             }
-            _ => report.targets_hold.iter().all(|holds| *holds),
+            _ => {
+                report.targets_hold.iter().all(|holds| *holds)
+                    || self.targets_over.load(Ordering::Relaxed)
+            }
         }
     }
 
@@ -494,6 +512,11 @@ impl<'h, 'a> Shared<'h, 'a> {
                 report.temporal_hold[property] = true;
             }
             (Turn::SeenAll, _) => report.targets_hold.fill(true),
+            (
+                Turn::SeenWhatThereIs,
+                Strategy::Product { property, .. } | Strategy::Lasso(property),
+            ) => self.temporal_over[property].store(true, Ordering::Relaxed),
+            (Turn::SeenWhatThereIs, _) => self.targets_over.store(true, Ordering::Relaxed),
             (Turn::Caught(caught), _) => {
                 if report.caught.is_none() {
                     report.caught = Some(caught);
@@ -634,7 +657,12 @@ impl<'h, 'a> Shared<'h, 'a> {
                 return Ok(Turn::Caught(Caught::Target(at, Box::new(violation))));
             }
         }
-        Ok(if holds { Turn::SeenAll } else { Turn::Nothing })
+        let is_cut = |run: &stubborn_plan::Run| run.result.end == End::Limit(Limit::LeftOut);
+        Ok(match !reduced && found.runs.iter().all(is_cut) {
+            _ if holds => Turn::SeenAll,
+            true => Turn::SeenWhatThereIs,
+            false => Turn::Nothing,
+        })
     }
 
     /// A search of so many states of the product with a property.
@@ -696,6 +724,11 @@ impl<'h, 'a> Shared<'h, 'a> {
             CheckVerdict::Violated => Turn::Caught(Caught::Temporal(property, Box::new(result))),
             // What is in another order may be in one that somebody does not expect.
             CheckVerdict::Holds if shuffle.is_none() => Turn::SeenAll,
+            CheckVerdict::Unknown(Limit::LeftOut)
+                if shuffle.is_none() && matches!(result.reduction, ReductionUse::Off(_)) =>
+            {
+                Turn::SeenWhatThereIs
+            }
             CheckVerdict::Holds | CheckVerdict::Unknown(_) => Turn::Nothing,
         })
     }

@@ -211,7 +211,7 @@ impl Walker<'_> {
             let state = &path[path.len() - words..];
             executor.successors(state, &mut successors);
             // Once the budget is spent, steps may be missing: that there are none means nothing.
-            if self.hunt.system.budget().conclude().is_some() {
+            if self.hunt.system.budget().void().is_some() {
                 return None;
             }
             if let Some((_, step)) = self.watch.look(&mut *executor, state, &successors) {

@@ -371,6 +371,7 @@ fn searches_go_on_where_they_were() {
                         assert!(!is_bad && turns > 5, "{order:?}: {turns}");
                         break;
                     }
+                    Turn::SeenWhatThereIs => panic!("nothing is left out"),
                 }
             }
             let once = task.run().expect("it works");

@@ -143,7 +143,7 @@ pub(crate) fn walk(
             successors.clear();
             executor.successors(state, &mut successors);
             hit = watch.look(&mut *executor, state, &successors);
-            if hit.is_some() && system.budget().conclude().is_none() {
+            if hit.is_some() && system.budget().void().is_none() {
                 break 'turn;
             }
             deepest = deepest.max(number);
@@ -162,7 +162,7 @@ pub(crate) fn walk(
     shared.depth.fetch_max(deepest, Ordering::Relaxed);
     shared.report().covered.taken.union_with(&taken);
     match hit {
-        Some(hit) if system.budget().conclude().is_none() => confirmed(shared, &watch, hit, path),
+        Some(hit) if system.budget().void().is_none() => confirmed(shared, &watch, hit, path),
         _ => Ok(Turn::Nothing),
     }
 }

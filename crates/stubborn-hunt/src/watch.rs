@@ -55,7 +55,8 @@ impl<'a> Watch<'a> {
             for site in step.outcome.sites(self.structure) {
                 let target = match site.kind {
                     FailureKind::Assertion => Target::Assertions,
-                    _ => Target::Errors,
+                    kind if kind.is_error() => Target::Errors,
+                    _ => continue,
                 };
                 if let Some(at) = self.targets.iter().position(|t| *t == target) {
                     return Some((at, Some((step.transition, step.outcome))));

@@ -73,6 +73,10 @@ macro_rules! as_inside {
             self.inner.budget()
         }
 
+        fn left_out(&self) -> Option<String> {
+            self.inner.left_out()
+        }
+
         fn defeats_reduction(&self) -> bool {
             self.inner.defeats_reduction()
         }
@@ -95,6 +99,7 @@ impl System for Shuffled<'_> {
             inner: self.inner.executor(),
             all: Successors::new(self.layout().words()),
             order: Vec::new(),
+            structure: self.structure(),
             change: Change::Shuffle(self.seed),
         })
     }
@@ -112,6 +117,7 @@ impl System for Within<'_> {
             inner: self.inner.executor(),
             all: Successors::new(self.layout().words()),
             order: Vec::new(),
+            structure: self.structure(),
             change: Change::Keep(&self.states, self.bad_steps),
         })
     }
@@ -126,6 +132,7 @@ struct Changed<'s> {
     inner: Box<dyn Executor + 's>,
     all: Successors,
     order: Vec<usize>,
+    structure: &'s Structure,
     change: Change<'s>,
 }
 
@@ -143,7 +150,12 @@ impl Changed<'_> {
             }
             Change::Keep(states, bad_steps) => {
                 let all = &self.all;
-                let is_bad = |at: usize| bad_steps && all.outcome(at) != Outcome::FINE;
+                // A state does not become an end of runs, either, where a step goes nobody sees where.
+                let structure = self.structure;
+                let is_bad = |at: usize| {
+                    let outcome = all.outcome(at);
+                    outcome != Outcome::FINE && (bad_steps || structure.leaves_out(outcome))
+                };
                 let is_kept = |at: &usize| is_bad(*at) || states.contains(all.state(*at));
                 self.order.extend((0..all.len()).filter(is_kept));
             }

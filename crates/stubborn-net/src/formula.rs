@@ -266,6 +266,15 @@ impl IntExpr {
         }
     }
 
+    /// Adds another number; false, and nothing is right any more, if constants become too large.
+    #[must_use]
+    pub fn add(&mut self, other: Self) -> bool {
+        self.places.extend(other.places);
+        let sum = self.constant.checked_add(other.constant);
+        self.constant = sum.unwrap_or(u64::MAX);
+        sum.is_some()
+    }
+
     /// Its value in a marking.
     pub fn value(&self, marking: &impl Fn(PlaceId) -> Tokens) -> u128 {
         let tokens: u128 = self.places.iter().map(|p| u128::from(marking(*p))).sum();

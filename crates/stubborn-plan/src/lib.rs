@@ -85,14 +85,15 @@ impl Verdict {
         }
     }
 
-    /// Of several questions together: violated if anything is; else unknown if anything is.
+    /// Of several questions together: violated if anything is; else unknown if anything is. Nothing holds
+    /// where nothing was asked.
     pub fn of_all(all: impl IntoIterator<Item = Self>) -> Self {
         let worse = |one: Self, other: Self| match (one, other) {
             (Self::Violated, _) | (_, Self::Violated) => Self::Violated,
             (Self::Unknown, _) | (_, Self::Unknown) => Self::Unknown,
             (Self::Holds, Self::Holds) => Self::Holds,
         };
-        all.into_iter().fold(Self::Holds, worse)
+        all.into_iter().reduce(worse).unwrap_or(Self::Unknown)
     }
 }
 

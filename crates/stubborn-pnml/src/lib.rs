@@ -61,6 +61,6 @@ mod xml;
 
 pub use expression::parse_state_formula;
 pub use model::{Model, decode, load, load_with, load_within};
-pub use properties::{ContestProperty, Question, read_properties};
+pub use properties::{ContestProperty, Question, is_about_one_property, read_properties};
 pub use unfold::UnfoldLimits;
 pub use write::pnml;

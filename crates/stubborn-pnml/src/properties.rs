@@ -34,7 +34,7 @@ pub enum Question {
     UpperBound(Vec<PlaceId>),
     /// Does the initial marking satisfy the formula? A path that ends is a path.
     Ctl(Branching),
-    /// A formula that puts path quantifiers where CTL has none.
+    /// A formula that puts path quantifiers where CTL has none, or that is not understood.
     Unsupported,
 }
 
@@ -49,8 +49,8 @@ pub struct ContestProperty {
     pub span: Span,
 }
 
-/// Reads a property file for a model. Wrong properties are left out, and the messages say why; a
-/// formula beyond CTL gives a warning and [`Question::Unsupported`].
+/// Reads a property file for a model. A property that is wrong is [`Question::Unsupported`], and an
+/// [error about it](is_about_one_property) says why; so is a formula beyond CTL, which gives a warning.
 pub fn read_properties(
     source: &SourceFile,
     model: &Model,
@@ -69,6 +69,14 @@ pub fn read_properties(
         report.fatal(*fatal);
     }
     (properties, report.into_messages())
+}
+
+/// Whether a message of [`read_properties`] says that one property is wrong: then the others are what they are.
+pub fn is_about_one_property(message: &Diagnostic) -> bool {
+    matches!(
+        message.code,
+        "PNM061" | "PNM062" | "PNM063" | "PNM064" | "PNM065" | "PNM066" | "PNM067"
+    )
 }
 
 struct PropertyReader<'c, 'a> {
@@ -137,7 +145,9 @@ impl<'c, 'a> PropertyReader<'c, 'a> {
         }
         let Some(root) = formula else {
             let what = format!("the property `{}` has no formula", shown(&id));
-            return self.report.error("PNM060", what, span);
+            let question = Question::Unsupported;
+            self.properties.push(ContestProperty { id, question, span });
+            return self.report.error("PNM067", what, span);
         };
         let span = forest.tag(root).span;
         let read = self.question(&forest, root, id, span)?;
@@ -161,26 +171,22 @@ impl<'c, 'a> PropertyReader<'c, 'a> {
             model: self.model,
             report: self.report,
         };
-        let mut understood = true;
-        match formulas.question(root)? {
-            Ok(question) => self.properties.push(ContestProperty { id, question, span }),
-            Err(Unusable::Wrong) => understood = false,
+        let question = match formulas.question(root)? {
+            Err(Unusable::Ctl) => formulas.branching(root)?.map(Question::Ctl),
+            known => known,
+        };
+        let (question, understood) = match question {
+            Ok(question) => (question, true),
+            Err(Unusable::Wrong) => (Question::Unsupported, false),
             Err(Unusable::Ctl) => {
-                let question = match formulas.branching(root)? {
-                    Ok(formula) => Question::Ctl(formula),
-                    Err(Unusable::Wrong) => return Ok(false),
-                    Err(Unusable::Ctl) => {
-                        let what = format!("`{}` is no CTL formula", shown(&id));
-                        let help = "each path quantifier has one temporal operator";
-                        let warning = Diagnostic::warning("PNM065", what, span).help(help);
-                        self.report.add(warning)?;
-                        understood = false;
-                        Question::Unsupported
-                    }
-                };
-                self.properties.push(ContestProperty { id, question, span });
+                let what = format!("`{}` is no CTL formula", shown(&id));
+                let help = "each path quantifier has one temporal operator";
+                let warning = Diagnostic::warning("PNM065", what, span).help(help);
+                self.report.add(warning)?;
+                (Question::Unsupported, false)
             }
-        }
+        };
+        self.properties.push(ContestProperty { id, question, span });
         Ok(understood)
     }
 }
@@ -482,19 +488,50 @@ impl<'f, 'a> Formulas<'f, 'a> {
             let span = self.forest.tag(element).span;
             return self.wrong("PNM062", "a comparison has two operands".to_owned(), span);
         };
-        let left = usable!(self.number(left));
-        let right = usable!(self.number(right));
+        // What is taken away on one side is added on the other.
+        let (mut sides, tag) = (
+            [IntExpr::default(), IntExpr::default()],
+            self.forest.tag(element),
+        );
+        for (number, side) in [(left, 0), (right, 1)] {
+            let [added, taken] = usable!(self.number(number));
+            if !(sides[side].add(added) && sides[1 - side].add(taken)) {
+                let what = "the constants add up to more than 2^64 - 1".to_owned();
+                return self.wrong("PNM063", what, tag.span);
+            }
+        }
+        let [left, right] = sides;
         Ok(Ok(Formula::Atom(Atom::Compare(op, left, right))))
     }
 
-    fn number(&mut self, element: Element) -> Usable<IntExpr> {
+    /// A number, as a sum and what is taken away from it.
+    fn number(&mut self, element: Element) -> Usable<[IntExpr; 2]> {
         let tag = self.forest.tag(element);
+        let alone = |number| Ok(Ok([number, IntExpr::default()]));
         match tag.name {
-            "tokens-count" => Ok(Ok(IntExpr::tokens(usable!(self.places(element))))),
+            "tokens-count" => alone(IntExpr::tokens(usable!(self.places(element)))),
+            "integer-sum" | "integer-difference" => {
+                let children: Vec<Element> = self.forest.children(element).collect();
+                if children.len() < 2 {
+                    let what = format!("`{}` has at least two operands", tag.name);
+                    return self.wrong("PNM062", what, tag.span);
+                }
+                let mut all = [IntExpr::default(), IntExpr::default()];
+                for (at, child) in children.into_iter().enumerate() {
+                    // Of a difference, all but the first one are taken away.
+                    let turned = usize::from(at > 0 && tag.name == "integer-difference");
+                    let [added, taken] = usable!(self.number(child));
+                    if !(all[turned].add(added) && all[1 - turned].add(taken)) {
+                        let what = "the constants add up to more than 2^64 - 1".to_owned();
+                        return self.wrong("PNM063", what, tag.span);
+                    }
+                }
+                Ok(Ok(all))
+            }
             "integer-constant" => {
                 let text = self.forest.text(element).trim();
                 match text.parse::<u64>() {
-                    Ok(value) => Ok(Ok(IntExpr::constant(value))),
+                    Ok(value) => alone(IntExpr::constant(value)),
                     Err(_) => {
                         let what = format!("`{}` is not a number from 0 to 2^64 - 1", shown(text));
                         self.wrong("PNM063", what, tag.span)

@@ -4,7 +4,9 @@ use crate::common;
 
 use stubborn_diagnostics::{Severity, SourceFile, render};
 use stubborn_net::NetSystem;
-use stubborn_pnml::{UnfoldLimits, load, load_with, read_properties};
+use stubborn_pnml::{
+    Question, UnfoldLimits, is_about_one_property, load, load_with, read_properties,
+};
 use stubborn_system::Random;
 
 fn pnml(kind: &str, body: &str) -> String {
@@ -407,7 +409,7 @@ fn wrong_properties_say_what_is_wrong() {
         (ef("<deadlock/>"), 1, &[][..]),
         (ef(&deep), 1, &[]),
         (ef(&doubled(5)), 1, &[]),
-        (ef(&doubled(500)), 0, &["PNM066"]),
+        (ef(&doubled(500)), 1, &["PNM066"]),
         (
             property("<place-bound><place>p</place></place-bound>"),
             1,
@@ -419,34 +421,60 @@ fn wrong_properties_say_what_is_wrong() {
             &[],
         ),
         ("<x/>".to_owned(), 0, &["PNM060"]),
-        (property(""), 0, &["PNM060"]),
-        (ef("<magic/>"), 0, &["PNM061"]),
-        (ef("<negation/>"), 0, &["PNM062"]),
+        (property(""), 1, &["PNM067"]),
+        (ef("<magic/>"), 1, &["PNM061"]),
+        (ef("<negation/>"), 1, &["PNM062"]),
         (
             ef("<until><before><true/></before></until>"),
-            0,
+            1,
             &["PNM062"],
         ),
         (
             ef("<integer-le><integer-constant>1</integer-constant></integer-le>"),
-            0,
+            1,
             &["PNM062"],
         ),
         (
             ef(
                 "<integer-le><integer-constant>-1</integer-constant><integer-constant>2</integer-constant></integer-le>",
             ),
-            0,
+            1,
             &["PNM063"],
         ),
         (
+            ef(
+                "<integer-le><integer-sum><integer-constant>1</integer-constant></integer-sum>\
+                <integer-constant>1</integer-constant></integer-le>",
+            ),
+            1,
+            &["PNM062"],
+        ),
+        (
+            ef(
+                "<integer-le><integer-sum><integer-constant>18446744073709551615</integer-constant>\
+                <integer-constant>1</integer-constant></integer-sum>\
+                <integer-constant>1</integer-constant></integer-le>",
+            ),
+            1,
+            &["PNM063"],
+        ),
+        (
+            ef(
+                "<integer-le><integer-product><integer-constant>2</integer-constant>\
+                <integer-constant>1</integer-constant></integer-product>\
+                <integer-constant>1</integer-constant></integer-le>",
+            ),
+            1,
+            &["PNM061"],
+        ),
+        (
             ef("<is-fireable><transition>u</transition></is-fireable>"),
-            0,
+            1,
             &["PNM064"],
         ),
         (
             property("<place-bound><place>t</place></place-bound>"),
-            0,
+            1,
             &["PNM064"],
         ),
         (
@@ -480,7 +508,52 @@ fn wrong_properties_say_what_is_wrong() {
         let shown: String = source.text().chars().take(300).collect();
         assert_eq!(codes, expected, "{shown}");
         assert_eq!(found.len(), properties, "{shown}");
+        let is_understood = found.iter().all(|p| p.question != Question::Unsupported);
+        assert_eq!(
+            is_understood,
+            codes.is_empty() || properties == 0,
+            "{shown}"
+        );
+        assert!(properties == 0 || messages.iter().all(is_about_one_property));
     }
+}
+
+/// One property that is wrong is no reason not to read the others, and numbers can be sums and differences.
+#[test]
+fn each_property_is_read_by_itself() {
+    let source = SourceFile::new("n", ptnet(PT));
+    let model = load(&source).0.unwrap();
+    let tokens = "<tokens-count><place>p</place></tokens-count>";
+    let number = |n: u64| format!("<integer-constant>{n}</integer-constant>");
+    let (two, three) = (number(2), number(3));
+    // p + p + 3 - (p - 2) <= 3 - p
+    let formula = format!(
+        "<integer-le><integer-difference><integer-sum>{tokens}{tokens}{three}</integer-sum>\
+         <integer-difference>{tokens}{two}</integer-difference></integer-difference>\
+         <integer-difference>{three}{tokens}</integer-difference></integer-le>"
+    );
+    let property = |id: &str, formula: &str| {
+        format!(
+            "<property><id>{id}</id><formula><exists-path><finally>{formula}</finally></exists-path></formula></property>"
+        )
+    };
+    let text = format!(
+        "<property-set>{}{}{}</property-set>",
+        property("a", "<magic/>"),
+        property("b", &formula),
+        property("c", "<is-fireable><transition>u</transition></is-fireable>"),
+    );
+    let (found, messages) = read_properties(&SourceFile::new("p.xml", text), &model);
+    assert_eq!(messages.len(), 2);
+    let ids: Vec<&str> = found.iter().map(|property| property.id.as_str()).collect();
+    assert_eq!(ids, ["a", "b", "c"]);
+    assert_eq!(found[0].question, Question::Unsupported);
+    assert_eq!(found[2].question, Question::Unsupported);
+    let Question::Reachable(formula) = &found[1].question else {
+        panic!("{:?}", found[1].question);
+    };
+    let shown = formula.display(&model.net).to_string();
+    assert_eq!(shown, "p + p + p + 5 <= p + 3");
 }
 
 fn mutate(text: &str, random: &mut Random) -> String {

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use stubborn_search::Limits;
 use stubborn_system::budget::resident_bytes;
 use stubborn_system::{
-    BitSet, Budget, Executor, FieldId, LabelId, Layout, RelationLevel, Relations, Structure,
-    Successors, System, TransitionId,
+    BitSet, Budget, Executor, FieldId, LabelId, Layout, Outcome, RelationLevel, Relations,
+    Structure, Successors, System, TransitionId,
 };
 
 use crate::model::Core;
@@ -71,6 +71,13 @@ impl<'m> Bounded<'m> {
         }
     }
 
+    /// Whether steps are taken from a state.
+    pub(crate) fn is_inside(&self, state: &[u32]) -> bool {
+        let is_error = || self.model.structure().error_state.as_deref() == Some(state);
+        self.boundary
+            .is_none_or(|boundary| boundary(&self.model.inner, state) || is_error())
+    }
+
     fn system(&self) -> &dyn System {
         match self.symmetric {
             Some(symmetric) => symmetric,
@@ -96,9 +103,8 @@ impl System for Bounded<'_> {
         let executor = self.system().executor();
         match self.boundary {
             None => executor,
-            Some(boundary) => Box::new(Within {
+            Some(_) => Box::new(Within {
                 executor,
-                boundary,
                 bounded: self,
             }),
         }
@@ -120,20 +126,18 @@ impl System for Bounded<'_> {
     }
 }
 
-/// Takes no step outside the boundary.
+/// Takes no step outside the boundary but one that changes nothing: what is there is no end of a run.
 struct Within<'b> {
     executor: Box<dyn Executor + 'b>,
-    boundary: &'b Holds,
     bounded: &'b Bounded<'b>,
 }
 
+/// The step that is taken outside, whatever it would do.
+const STAYS: usize = 0;
+
 impl Within<'_> {
     fn is_inside(&self, state: &[u32]) -> bool {
-        let model = self.bounded.model;
-        if model.structure().error_state.as_deref() == Some(state) {
-            return true;
-        }
-        let inside = (self.boundary)(&model.inner, state);
+        let inside = self.bounded.is_inside(state);
         if !inside {
             self.bounded.cut.store(true, Ordering::Relaxed);
         }
@@ -143,14 +147,19 @@ impl Within<'_> {
 
 impl Executor for Within<'_> {
     fn successors(&mut self, state: &[u32], out: &mut Successors) {
-        if self.is_inside(state) {
-            self.executor.successors(state, out);
+        match self.is_inside(state) {
+            true => self.executor.successors(state, out),
+            false => out.push(TransitionId::new(STAYS), state, state, Outcome::FINE),
         }
     }
 
     fn fire(&mut self, state: &[u32], transition: TransitionId, out: &mut Successors) {
-        if self.is_inside(state) {
-            self.executor.fire(state, transition, out);
+        match self.is_inside(state) {
+            true => self.executor.fire(state, transition, out),
+            false if transition.index() == STAYS => {
+                out.push(TransitionId::new(STAYS), state, state, Outcome::FINE)
+            }
+            false => {}
         }
     }
 

@@ -563,6 +563,8 @@ impl<'m> Check<'m> {
                 match answer.verdict {
                     Verdict::Violated => {}
                     Verdict::Unknown => report.complete = false,
+                    // It may be reached behind the boundary.
+                    Verdict::Holds if system.cut.load(Ordering::Relaxed) => report.complete = false,
                     Verdict::Holds => report.failures.push(Failure {
                         property: (*name).clone(),
                         trace: None,
@@ -671,14 +673,14 @@ impl<'m> Check<'m> {
             finite_runs: FiniteRuns::default(),
         };
         let with_channels;
-        let system: &dyn System = match self.fair {
+        let asked: &dyn System = match self.fair {
             Some(Fairness::Channels) => {
                 with_channels = WithChannels::new(system);
                 &with_channels
             }
             _ => system,
         };
-        let result = Planner::new(system, &options).check_temporal(question);
+        let result = Planner::new(asked, &options).check_temporal(question);
         let result = result?.result;
         if let Some(misuse) = self.model.misuses().first() {
             return Err(CheckError::Misuse(misuse.clone()));
@@ -688,6 +690,15 @@ impl<'m> Check<'m> {
             CheckVerdict::Unknown(limit) => Err(CheckError::Limit(limit.to_string())),
             CheckVerdict::Violated => {
                 let trace = result.counterexample.map(|c| c.trace);
+                let leaves = |trace: &Trace| !system.is_inside(trace.last_state());
+                if trace
+                    .as_ref()
+                    .map_or(system.cut.load(Ordering::Relaxed), leaves)
+                {
+                    let why =
+                        "a run leaves the boundary, and what happens to it at last is not seen";
+                    return Err(CheckError::Limit(why.into()));
+                }
                 Ok(Some(Failure {
                     property: text.to_owned(),
                     chart: self.chart(trace.as_ref()),

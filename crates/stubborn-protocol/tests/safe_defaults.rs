@@ -629,6 +629,46 @@ fn boundaries_are_not_reduced() {
     }
 }
 
+/// Nobody sees where runs go behind a boundary: they do not end there, and what is not met before it may come.
+#[test]
+fn a_boundary_is_no_end() {
+    let build = |most: u32| {
+        let mut p = Protocol::<u32>::new("counter");
+        let a = p.process("a", 0_u32);
+        p.action(a, "counts")
+            .when(move |n| *n < most)
+            .then(|n, _| *n += 1);
+        p.action(a, "stays")
+            .when(move |n| *n == most)
+            .then(|_, _| ());
+        p.sometimes("far", move |view| *view.state(a) == 20);
+        p.eventually("at last", move |view| *view.state(a) == 20);
+        (p.build().expect("a model"), a)
+    };
+    // Both are reached, behind the boundary.
+    let (model, a) = build(30);
+    let within = |most| {
+        model
+            .check()
+            .ends_too()
+            .within(move |view| *view.state(a) < most)
+    };
+    let report = within(10).run().expect("a report");
+    assert!(report.failures.is_empty() && !report.complete, "{report}");
+    assert!(within(25).run().expect("a report").failures.is_empty());
+    // Neither is reached, and nothing is cut off.
+    let (model, a) = build(15);
+    let report = model
+        .check()
+        .within(move |view| *view.state(a) < 20)
+        .all_violations();
+    let report = report.run().expect("a report");
+    assert!(
+        report.failure("far").is_some() && report.failure("at last").is_some(),
+        "{report}"
+    );
+}
+
 /// Guards add up: nobody means to take one back by writing another.
 #[test]
 fn all_guards_of_a_handler_count() {

@@ -40,10 +40,12 @@ pub enum Limit {
     Outgrown,
     /// The number of steps.
     Depth,
+    /// A step leads to a state that the system [cannot represent](stubborn_system::System::left_out).
+    LeftOut,
 }
 
 impl Limit {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::States,
         Self::Memory,
         Self::StoreFull,
@@ -51,6 +53,7 @@ impl Limit {
         Self::Interrupted,
         Self::Outgrown,
         Self::Depth,
+        Self::LeftOut,
     ];
 
     /// The one with this number.
@@ -66,6 +69,7 @@ impl From<Spent> for Limit {
             Spent::Memory => Self::Memory,
             Spent::Interrupted => Self::Interrupted,
             Spent::Outgrown => Self::Outgrown,
+            Spent::LeftOut => Self::LeftOut,
         }
     }
 }
@@ -175,7 +179,7 @@ impl From<Spent> for TraceMissing {
         match spent {
             Spent::Time => Self::Time,
             Spent::Memory => Self::Memory,
-            Spent::Interrupted | Spent::Outgrown => Self::Interrupted,
+            Spent::Interrupted | Spent::Outgrown | Spent::LeftOut => Self::Interrupted,
         }
     }
 }
@@ -215,6 +219,7 @@ impl std::fmt::Display for Limit {
             Self::Time => "the time limit was reached",
             Self::Interrupted => "the search was interrupted",
             Self::Outgrown => "the model starts more processes than it was prepared for",
+            Self::LeftOut => "a step leads to a state that cannot be represented",
         })
     }
 }

@@ -396,13 +396,15 @@ impl Exploration<'_> {
         let (mut states, kind, store_bytes) = (store.len(), store.kind(), store.bytes());
         // The one place where a search may say that it has seen everything. If the budget was
         // spent at any time, executors may have given up, and nobody knows.
-        let end = match (control.limit(), search.system.budget().conclude()) {
+        let end = match (control.limit(), search.system.conclude()) {
             // Not even what was found makes sense.
             (_, Some(Spent::Outgrown)) => End::Limit(Limit::Outgrown),
             (None, _) if control.go_on().is_err() => End::Violation,
-            (_, Some(spent)) => End::Limit(spent.into()),
-            (Some(limit), None) => End::Limit(limit),
-            (None, None) if !kind.is_exact() => End::Lossy,
+            (_, Some(spent)) if spent != Spent::LeftOut => End::Limit(spent.into()),
+            (Some(limit), _) => End::Limit(limit),
+            (None, _) if !kind.is_exact() => End::Lossy,
+            // Everything was seen but what cannot be represented.
+            (None, Some(left_out)) => End::Limit(left_out.into()),
             (None, None) => End::Complete,
         };
 

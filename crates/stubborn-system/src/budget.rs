@@ -29,14 +29,18 @@ pub enum Spent {
     /// The model needs more room than it was prepared with, say for processes: what was
     /// explored is not all there is, and a larger one is needed.
     Outgrown,
+    /// A step leads to a state that the system [cannot represent](crate::System::left_out). No budget
+    /// ends for this reason, but nobody can conclude anything from what was seen.
+    LeftOut,
 }
 
 impl Spent {
-    const ALL: [Spent; 4] = [
+    const ALL: [Spent; 5] = [
         Spent::Time,
         Spent::Memory,
         Spent::Interrupted,
         Spent::Outgrown,
+        Spent::LeftOut,
     ];
 }
 
@@ -54,6 +58,7 @@ impl fmt::Display for Spent {
             Self::Memory => "the memory limit was reached",
             Self::Interrupted => "the run was interrupted",
             Self::Outgrown => "the model starts more processes than it was prepared for",
+            Self::LeftOut => "a step leads to a state that cannot be represented",
         })
     }
 }
@@ -195,8 +200,8 @@ impl Budget {
     }
 
     /// Something that the model needs is not provided for: whatever is explored from now on,
-    /// nothing can be [concluded](Self::conclude) from it. It may go on for a while, to learn what
-    /// else is missing, until somebody [ends](Self::end) it.
+    /// it is [void](Self::void). It may go on for a while, to learn what else is missing, until
+    /// somebody [ends](Self::end) it.
     pub fn outgrow(&self) {
         self.outgrown.store(true, Ordering::Relaxed);
     }
@@ -214,8 +219,9 @@ impl Budget {
         let _ = self.spent.compare_exchange(outgrown, 0, order, order);
     }
 
-    /// To be asked by whoever is about to say that everything was seen: why nobody may.
-    pub fn conclude(&self) -> Option<Spent> {
+    /// To be asked by whoever is about to use what executors have delivered: why it does not count. Whoever
+    /// is about to say that everything was seen asks the [system](crate::System#method.conclude).
+    pub fn void(&self) -> Option<Spent> {
         if self.is_outgrown() {
             self.end(Spent::Outgrown);
         }
@@ -333,18 +339,14 @@ mod tests {
         let budget = Budget::unlimited();
         budget.outgrow();
         assert_eq!(budget.poll(), None, "there may be more to learn");
-        assert_eq!(budget.conclude(), Some(Spent::Outgrown));
+        assert_eq!(budget.void(), Some(Spent::Outgrown));
         assert_eq!(budget.poll(), Some(Spent::Outgrown));
         budget.has_grown();
-        assert_eq!(budget.conclude(), None);
+        assert_eq!(budget.void(), None);
         budget.stop();
         budget.outgrow();
         budget.has_grown();
-        assert_eq!(
-            budget.conclude(),
-            Some(Spent::Interrupted),
-            "the others stay"
-        );
+        assert_eq!(budget.void(), Some(Spent::Interrupted), "the others stay");
     }
 
     #[test]

@@ -25,6 +25,9 @@
 //!    [deterministic](structure::Transition::deterministic) has at most one successor in every state.
 //! 7. **Giving up is visible.** Successors are complete unless the [budget](System::budget)
 //!    of the system is spent; then they may be some only, and whoever asked has no answer.
+//!    A step to a state that cannot be represented has an outcome that
+//!    [says so](Structure::leaves_out), and the system [remembers it](System::left_out): whoever
+//!    is about to say that something holds asks [both](System#method.conclude).
 //!
 //! This crate holds types and laws, and the plain fallbacks that follow from the
 //! read and write sets alone. It contains no algorithm and knows no language.
@@ -104,6 +107,15 @@ pub trait System: Send + Sync {
         &budget::UNLIMITED
     }
 
+    /// The step that this system cannot represent, in words, if an executor has met one: its outcome is a
+    /// failure that [leaves out](Structure::leaves_out) a state. What comes after it was not seen, so
+    /// nobody can [conclude](System#method.conclude) that something holds; violations remain violations.
+    ///
+    /// A system made from another one passes on what that one says.
+    fn left_out(&self) -> Option<String> {
+        None
+    }
+
     /// Whether a step has failed in a way that the relations know nothing of: what a reduction has
     /// left out may have mattered, and only a search without one can say that something holds.
     fn defeats_reduction(&self) -> bool {
@@ -120,6 +132,22 @@ pub trait System: Send + Sync {
     /// [kind](FieldKind); systems with interned values override it.
     fn value_text(&self, field: FieldId, value: i64) -> String {
         self.layout().value_text(field, value)
+    }
+}
+
+impl dyn System + '_ {
+    /// To be asked by whoever is about to say that everything was seen, or that something holds: why nobody
+    /// may.
+    pub fn conclude(&self) -> Option<Spent> {
+        let left_out = || self.left_out().map(|_| Spent::LeftOut);
+        self.budget().void().or_else(left_out)
+    }
+
+    /// Whether a search is not worth keeping, to go on with later: executors may have delivered anything, or
+    /// whoever goes on would not know that a state was left out.
+    pub fn is_spoilt(&self) -> bool {
+        let budget = self.budget();
+        budget.spent().is_some() || budget.is_outgrown() || self.left_out().is_some()
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use stubborn_diagnostics::Span;
 
-use crate::{FieldId, LabelId, ProcessId, TransitionId};
+use crate::{FieldId, LabelId, Outcome, ProcessId, TransitionId};
 
 /// A structural transition: guards and an action.
 #[derive(Clone, Debug, Default)]
@@ -118,6 +118,22 @@ pub enum FailureKind {
     Assertion,
     /// Something that the language calls an error.
     Other,
+    /// The state after the step cannot be represented: this program has a limit, and the model has none.
+    Unrepresented,
+    /// The state after the step cannot be represented, because the model promises that there is none like it.
+    BrokenPromise,
+}
+
+impl FailureKind {
+    /// Whether the run goes on after the step, and nobody sees how.
+    pub fn leaves_out(self) -> bool {
+        matches!(self, Self::Unrepresented | Self::BrokenPromise)
+    }
+
+    /// Whether the model is wrong if there is such a step.
+    pub fn is_error(self) -> bool {
+        !matches!(self, Self::Assertion | Self::Unrepresented)
+    }
 }
 
 /// A place in the model where a step can fail.
@@ -169,6 +185,14 @@ impl Structure {
             (true, [first, ..]) => std::slice::from_ref(first),
             (_, all) => all,
         }
+    }
+
+    /// Whether a run goes on after a step with this outcome, and nobody sees how: then a state is not the end of
+    /// a run, even if all its steps are like this one.
+    #[inline]
+    pub fn leaves_out(&self, outcome: Outcome) -> bool {
+        let site = outcome.failed().map(|site| &self.failures[site]);
+        site.is_some_and(|site| site.kind.leaves_out())
     }
 
     /// One label.

@@ -76,7 +76,8 @@ fn questions_of(structure: &Structure) -> Vec<Question> {
         },
     };
     let mut all = vec![deadlock];
-    if structure.error_state.is_some() {
+    let is_error = |f: &stubborn_system::FailureSite| f.kind.is_error();
+    if structure.error_state.is_some() && structure.failures.iter().any(is_error) {
         all.push(Question {
             name: "errors".into(),
             kind: QuestionKind::Error,

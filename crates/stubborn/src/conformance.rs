@@ -140,7 +140,7 @@ pub struct Explainer<'m> {
     mapping: &'m Mapping,
     fields: HashMap<&'m str, FieldId>,
     unobserved: BitSet,
-    patterns: HashMap<String, Rc<BitSet>>,
+    patterns: HashMap<Pattern, Rc<BitSet>>,
     /// What values are called, as results and as people write them.
     texts: HashMap<(FieldId, i64), (Value, String)>,
     executor: Box<dyn Executor + 'm>,
@@ -184,8 +184,8 @@ impl<'m> Explainer<'m> {
         match mapping.unobserved.is_empty() {
             true => explainer.unobserved.fill(),
             false => {
-                for pattern in &mapping.unobserved {
-                    let found = explainer.matching(pattern, false);
+                for text in &mapping.unobserved {
+                    let found = explainer.matching(&Pattern::of(text));
                     explainer.unobserved.union_with(&found);
                 }
             }
@@ -233,7 +233,7 @@ impl<'m> Explainer<'m> {
         let state = Rc::clone(&self.states[number as usize]);
         self.executor.successors(&state, &mut successors);
         // Whoever gives up knows some of them only.
-        let gave_up = self.system.budget().conclude();
+        let gave_up = self.system.budget().void();
         let start = self.steps.len();
         let fine = successors.iter();
         for step in fine.filter(|step| gave_up.is_none() && step.outcome.failed().is_none()) {
@@ -249,22 +249,18 @@ impl<'m> Explainer<'m> {
         Ok(start..end)
     }
 
-    /// The transitions that a pattern stands for, or a name that is meant as it is.
-    fn matching(&mut self, pattern: &str, is_name: bool) -> Rc<BitSet> {
+    /// The transitions that a pattern stands for.
+    fn matching(&mut self, pattern: &Pattern) -> Rc<BitSet> {
         if let Some(known) = self.patterns.get(pattern) {
             return Rc::clone(known);
         }
         let structure = self.system.structure();
         let mut found = BitSet::new(structure.transitions.len());
         for (at, transition) in structure.transitions.iter().enumerate() {
-            let is_it = match is_name {
-                true => pattern == transition.name,
-                false => fits(pattern, &transition.name),
-            };
-            found.assign(at, is_it);
+            found.assign(at, pattern.fits(&transition.name));
         }
         let found = Rc::new(found);
-        self.patterns.insert(pattern.to_owned(), Rc::clone(&found));
+        self.patterns.insert(pattern.clone(), Rc::clone(&found));
         found
     }
 
@@ -311,6 +307,10 @@ impl<'m> Explainer<'m> {
         }
         let in_words = |wrong: Difference<'_>| self.in_words(&wrong);
         if next.is_empty() {
+            // The run of the log may be one of those that nobody has seen.
+            if let Some(spent) = self.system.conclude() {
+                return Err(Refusal::GaveUp(spent));
+            }
             let why = match (seen_after, enabled, seen_before) {
                 (Some(wrong), _, _) => format!("after it, {}", in_words(wrong)),
                 (None, false, Some(wrong)) => format!("before it, {}", in_words(wrong)),
@@ -365,7 +365,7 @@ impl<'m> Explainer<'m> {
                         let text = self.system.value_text(*field, raw);
                         (value(self.system, *field, raw), text)
                     });
-                    known.0 == *wanted || wanted.as_str() == Some(&known.1)
+                    is_same(&known.0, wanted) || wanted.as_str() == Some(&known.1)
                 }
             };
             (!is_it).then_some((*field, raw, wanted))
@@ -386,7 +386,8 @@ impl<'m> Explainer<'m> {
         }
         let mapping = self.mapping;
         let kind = event.get(&mapping.event);
-        let fitting = |rule: &&Rule| rule.when.is_none() || rule.when.as_ref() == kind;
+        let is_kind = |when: &Value| kind.is_some_and(|kind| is_same(when, kind));
+        let fitting = |rule: &&Rule| rule.when.as_ref().is_none_or(is_kind);
         let Some(rule) = mapping.rules.iter().find(fitting) else {
             let kind = kind.map_or("nothing".to_owned(), Value::to_string);
             let key = &mapping.event;
@@ -397,12 +398,12 @@ impl<'m> Explainer<'m> {
         }
         let pattern = match &rule.transition {
             None => None,
-            Some(pattern) => Some(filled_in(pattern, event)?),
+            Some(pattern) => Some(Pattern::filled_in(pattern, event)?),
         };
         let transitions = match &pattern {
             None => None,
             Some(pattern) => {
-                let found = self.matching(pattern, false);
+                let found = self.matching(pattern);
                 if found.none() {
                     return wrong(format!("no transition of the model is called `{pattern}`"));
                 }
@@ -410,7 +411,7 @@ impl<'m> Explainer<'m> {
             }
         };
         Ok(Some(Meaning {
-            what: pattern.unwrap_or_default(),
+            what: pattern.map_or_else(String::new, |pattern| pattern.to_string()),
             transitions,
             before: self.observed(&rule.before, event)?,
             after: self.observed(&rule.state, event)?,
@@ -423,7 +424,7 @@ impl<'m> Explainer<'m> {
             let text = "without a mapping, every event needs a `transition`; see --map";
             return Err(MappingError(text.into()));
         };
-        let transitions = self.matching(name, true);
+        let transitions = self.matching(&Pattern(vec![name.to_owned()]));
         if transitions.none() {
             let text = format!("no transition of the model is called `{name}`");
             return Err(MappingError(text));
@@ -507,43 +508,132 @@ struct Meaning {
 /// A text with values of the event in the places of `{key}`.
 fn filled_in(text: &str, event: &Event) -> Result<String, MappingError> {
     let mut out = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('{') {
-        let Some((key, tail)) = after.split_once('}') else {
-            break;
-        };
-        out += before;
-        match event.get(key) {
-            Some(Value::String(value)) => out += value,
-            Some(value) => out += &value.to_string(),
-            None => {
-                let text = format!("the event has no `{key}`, which `{text}` asks for");
-                return Err(MappingError(text));
-            }
+    for part in parts(text) {
+        match part {
+            Part::Text(text) => out += text,
+            Part::Key(key) => out += &text_of(key, text, event)?,
         }
-        rest = tail;
     }
-    Ok(out + rest)
+    Ok(out)
 }
 
-/// Whether a text fits a pattern in which `*` stands for anything.
-fn fits(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let first = parts.next().unwrap_or("");
-    let Some(mut rest) = text.strip_prefix(first) else {
-        return false;
-    };
-    let mut parts: Vec<&str> = parts.collect();
-    let Some(last) = parts.pop() else {
-        return rest.is_empty();
-    };
-    for part in parts {
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
+/// A part of a text of the mapping.
+enum Part<'t> {
+    Text(&'t str),
+    /// `{key}`, which stands for a value of the event.
+    Key(&'t str),
+}
+
+fn parts(text: &str) -> impl Iterator<Item = Part<'_>> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let keyed = |text: &str| {
+            let start = text.find('{')?;
+            Some((start, start + text[start..].find('}')?))
+        };
+        let (part, tail) = match keyed(rest) {
+            _ if rest.is_empty() => return None,
+            Some((0, end)) => (Part::Key(&rest[1..end]), &rest[end + 1..]),
+            Some((start, _)) => (Part::Text(&rest[..start]), &rest[start..]),
+            None => (Part::Text(rest), ""),
+        };
+        rest = tail;
+        Some(part)
+    })
+}
+
+/// What the event says of a key that `text` asks for.
+fn text_of(key: &str, text: &str, event: &Event) -> Result<String, MappingError> {
+    match event.get(key) {
+        Some(Value::String(value)) => Ok(value.clone()),
+        Some(value) => Ok(whole(value).map_or_else(|| value.to_string(), |n| n.to_string())),
+        None => {
+            let text = format!("the event has no `{key}`, which `{text}` asks for");
+            Err(MappingError(text))
         }
     }
-    rest.len() >= last.len() && rest.ends_with(last)
+}
+
+/// The integer that a value is, however it is written: `1.0` is 1.
+fn whole(value: &Value) -> Option<i128> {
+    let number = value.as_number()?;
+    let integer = number.as_i64().map(i128::from);
+    integer.or(number.as_u64().map(i128::from)).or_else(|| {
+        let float = number.as_f64()?;
+        // Larger ones are no values of a model.
+        (float.fract() == 0.0 && float.abs() < 1e30).then_some(float as i128)
+    })
+}
+
+/// Whether two values are the same: as JSON means them, not as they are written.
+fn is_same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(_), Value::Number(_)) => match (whole(one), whole(other)) {
+            (None, None) => one == other,
+            (one, other) => one == other,
+        },
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(a, b)| is_same(a, b))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            let in_other =
+                |(key, a): (&String, &Value)| other.get(key).is_some_and(|b| is_same(a, b));
+            one.len() == other.len() && one.iter().all(in_other)
+        }
+        _ => one == other,
+    }
+}
+
+/// A pattern for names: these texts one after the other, with anything between them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Pattern(Vec<String>);
+
+impl Pattern {
+    /// A text of the mapping, in which `*` stands for anything.
+    fn of(text: &str) -> Self {
+        Self(text.split('*').map(str::to_owned).collect())
+    }
+
+    /// The same with values of the event in the places of `{key}`: those are meant as they are.
+    fn filled_in(text: &str, event: &Event) -> Result<Self, MappingError> {
+        let mut all = vec![String::new()];
+        for part in parts(text) {
+            let mut pieces = match part {
+                Part::Text(text) => Self::of(text).0.into_iter(),
+                Part::Key(key) => vec![text_of(key, text, event)?].into_iter(),
+            };
+            if let (Some(last), Some(first)) = (all.last_mut(), pieces.next()) {
+                last.push_str(&first);
+            }
+            all.extend(pieces);
+        }
+        Ok(Self(all))
+    }
+
+    fn fits(&self, text: &str) -> bool {
+        let [first, rest @ ..] = self.0.as_slice() else {
+            return false;
+        };
+        let Some(mut left) = text.strip_prefix(first.as_str()) else {
+            return false;
+        };
+        let [between @ .., last] = rest else {
+            return left.is_empty();
+        };
+        for part in between {
+            match left.find(part.as_str()) {
+                Some(at) => left = &left[at + part.len()..],
+                None => return false,
+            }
+        }
+        left.ends_with(last.as_str())
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join("*"))
+    }
 }
 
 /// Writes a log that can be [explained](Explainer): one event a line, at once, so that a program
@@ -603,7 +693,7 @@ mod tests {
             ("*ab*ab", "abab", true),
             ("*ab*ab", "ab", false),
         ] {
-            assert_eq!(fits(pattern, text), wanted, "{pattern} {text}");
+            assert_eq!(Pattern::of(pattern).fits(text), wanted, "{pattern} {text}");
         }
     }
 
@@ -615,6 +705,57 @@ mod tests {
             Ok("Node_3: *B?".into())
         );
         assert!(filled_in("{missing}", &event).is_err());
+        assert!(Pattern::filled_in("{missing}", &event).is_err());
         assert_eq!(filled_in("a { b", &event), Ok("a { b".into()));
+    }
+
+    #[test]
+    fn values_in_patterns_are_meant_as_they_are() {
+        let event =
+            r#"{"a": "*", "b": "x*y", "c": "{a}", "d": 1.0, "e": -2e1, "f": 0.5, "g": true}"#;
+        let event: Event = serde_json::from_str(event).expect("an object");
+        for (pattern, text, wanted) in [
+            ("P_{a}", "P_*", true),
+            ("P_{a}", "P_1", false),
+            ("P_{a}: *", "P_*: go", true),
+            ("P_{a}: *", "P_1: go", false),
+            ("{b}", "xzy", false),
+            ("{b}", "x*y", true),
+            ("*{b}*", "ax*yb", true),
+            ("*{b}*", "axzyb", false),
+            ("{c}", "*", false),
+            ("{c}", "{a}", true),
+            ("{d}{e}", "1-20", true),
+            ("{f}", "0.5", true),
+            ("{g}*", "true", true),
+            ("a { b*", "a { bc", true),
+            ("{a}{a}", "**", true),
+            ("{a}{a}", "abc", false),
+        ] {
+            let filled = Pattern::filled_in(pattern, &event).expect("the event has it");
+            assert_eq!(filled.fits(text), wanted, "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_the_same_however_they_are_written() {
+        let value = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
+        for (one, other, wanted) in [
+            ("1", "1.0", true),
+            ("100", "1e2", true),
+            ("0", "-0.0", true),
+            ("1", "1.5", false),
+            ("0.5", "5e-1", true),
+            ("18446744073709551615", "18446744073709551615", true),
+            ("18446744073709551615", "18446744073709551614", false),
+            ("9007199254740993", "9007199254740992.0", false),
+            ("[1, {\"a\": 2}]", "[1.0, {\"a\": 2.0}]", true),
+            ("[1]", "[1, 1]", false),
+            ("1", "\"1\"", false),
+            ("1", "true", false),
+        ] {
+            assert_eq!(is_same(&value(one), &value(other)), wanted, "{one} {other}");
+            assert_eq!(is_same(&value(other), &value(one)), wanted, "{other} {one}");
+        }
     }
 }

@@ -89,9 +89,10 @@ pub(crate) fn hand_over(object: &str) {
 
 /// Says what is wrong with the command line, or what was asked of it, and ends.
 pub(crate) fn wrong_command(error: &clap::Error) -> ! {
-    let mut arguments = std::env::args().skip(1);
+    let mut arguments = std::env::args_os().skip(1);
     let command = arguments.next().unwrap_or_default();
     if error.use_stderr() && arguments.any(|argument| argument == "--json") {
+        let command = command.to_string_lossy();
         let text = error.to_string();
         let message = text.trim_start_matches("error: ").trim_end();
         terminal::print(&failed(&command, Status::Wrong, "command", message, &[]));

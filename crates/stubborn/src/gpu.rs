@@ -139,7 +139,7 @@ impl TemporalEngine for GraphicsCard<'_> {
         let bytes = (outcome.figures.tables + outcome.figures.queues) as usize;
         Ok(CheckResult {
             // The one place where this engine may say that a property holds.
-            verdict: match (found.end, budget.conclude()) {
+            verdict: match (found.end, self.model.system().conclude()) {
                 (End::Violation, _) => CheckVerdict::Violated,
                 (End::Limit(limit), _) => CheckVerdict::Unknown(limit),
                 (_, Some(spent)) => CheckVerdict::Unknown(spent.into()),
@@ -309,7 +309,7 @@ impl OnCard<'_> {
                 .collect(),
             expanded_by_proviso: found.put_back,
             // The one place where this engine may say that it has seen everything.
-            end: match budget.conclude() {
+            end: match model.system().conclude() {
                 Some(spent) => stubborn_search::End::Limit(spent.into()),
                 None => found.end,
             },

@@ -43,6 +43,8 @@ impl Tested {
     /// What the objects of all models together are judged by: as expected if that was said.
     pub(crate) fn judged(&self) -> Status {
         match &self.differences {
+            // Nobody expects that.
+            _ if self.status == Status::InternalError => self.status,
             None => self.status,
             Some(differences) if differences.is_empty() => Status::Fine,
             Some(_) => match self.status {

@@ -16,6 +16,7 @@ mod lab;
 mod limits;
 mod logs;
 mod ltl_corpus;
+mod overflow;
 mod page;
 #[path = "process/main.rs"]
 mod process;

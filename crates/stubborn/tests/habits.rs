@@ -187,3 +187,127 @@ fn bundles_run_again_and_compare() {
     std::fs::write(&bundle, "{}").expect("it can be written");
     assert_eq!(run(&["reproduce", &bundle]).status.code(), Some(2));
 }
+
+/// A bundle may come from anybody: it neither touches files outside of it, nor runs anything but checks. What a
+/// recorded command writes belongs to whoever has given it.
+#[test]
+fn bundles_are_data() {
+    let outside = scratch("outside");
+    let _ = std::fs::remove_dir_all(&outside);
+    std::fs::create_dir_all(&outside).expect("the folder can be made");
+    let up = format!("{}{outside}/up.json", "../".repeat(12));
+    let target = format!("{outside}/t.json");
+    let joined = format!("--trace={target}");
+    let bundle = scratch("hostile.json");
+    let model = "process P { state a; init a; trans a -> a {}; } system async;";
+    let hostile: [&[&str]; 12] = [
+        &["check", "--json", "m.dve", "--report", &target],
+        &["check", "--json", "m.dve", "--report", &up],
+        &["check", "--json", "m.dve", "--invariant", "false", &joined],
+        &["check", "--json", "m.dve", "--checkpoint", &outside],
+        &[
+            "check",
+            "--json",
+            "m.dve",
+            "--memory-limit",
+            "12M",
+            "--spill",
+            &outside,
+        ],
+        &[
+            "check",
+            "--json",
+            "m.dve",
+            "--processes",
+            "2",
+            "--listen",
+            "127.0.0.1:0",
+        ],
+        &["check", "--json", "/etc/hostname"],
+        &["check", "--json", "module.so"],
+        &["inspect", "m.dve", "--write-relations", &target],
+        &["reproduce", &target, "--", "check", "m.dve"],
+        &["serve", "m.dve"],
+        &["--help"],
+    ];
+    for command in hostile {
+        let object = serde_json::json!({
+            "format": "stubborn bundle", "version": 1, "stubborn": "0.2.0", "command": command,
+            "files": {"m.dve": model}, "exit_status": 0, "result": {},
+        });
+        std::fs::write(&bundle, object.to_string()).expect("it can be written");
+        let output = run(&["reproduce", &bundle]);
+        assert_eq!(output.status.code(), Some(2), "{command:?}: {output:?}");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(text.contains("a bundle must not"), "{command:?}: {text}");
+        let left = std::fs::read_dir(&outside)
+            .expect("the folder is there")
+            .count();
+        assert_eq!(left, 0, "{command:?}");
+    }
+    let recorded = || {
+        std::fs::write(format!("{outside}/m.dve"), model).expect("it can be written");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_stubborn"));
+        let command = command
+            .current_dir(&outside)
+            .args(["reproduce", "b.json", "--", "check"]);
+        let command = command.args(["m.dve", "--invariant", "false", "--trace", "t.json"]);
+        let output = command.output().expect("the program starts");
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        std::fs::read_to_string(&target).expect("it is where the user is")
+    };
+    let first = recorded();
+    // Another time, over what is there.
+    std::fs::write(&target, "{}").expect("it can be written");
+    assert_eq!(recorded(), first);
+    let again = run(&["reproduce", &format!("{outside}/b.json")]);
+    let text = String::from_utf8_lossy(&again.stdout).into_owned();
+    assert!(text.contains("the same"), "{text}");
+}
+
+/// Names of files may be any bytes, and whatever else is no text is refused in words.
+#[test]
+#[cfg(unix)]
+fn arguments_are_any_bytes() {
+    use std::ffi::{OsStr, OsString};
+    use std::os::unix::ffi::OsStrExt;
+
+    let odd = |before: &str, after: &str| {
+        let bytes = [before.as_bytes(), b"\xff", after.as_bytes()].concat();
+        OsStr::from_bytes(&bytes).to_owned()
+    };
+    let plain = OsString::from(scratch("plain.dve"));
+    let strange = odd(&scratch("strange"), ".dve");
+    for path in [&plain, &strange] {
+        let model = "byte x; process P { state a; init a; trans a -> a {}; } system async;";
+        std::fs::write(path, model).expect("it can be written");
+    }
+    let (check, report) = (OsString::from("check"), OsString::from("--report"));
+    let (odd_report, invariant, x) = (
+        odd(&scratch("r"), ".json"),
+        "--invariant".into(),
+        odd("x", ""),
+    );
+    let (no, nothing, json) = (odd("--no", ""), odd("", ""), "--json".into());
+    let cases = [
+        (vec![&check, &strange], 0),
+        (vec![&check, &plain, &strange], 0),
+        (vec![&check, &plain, &report, &odd_report], 0),
+        (vec![&check, &plain, &invariant, &x], 2),
+        (vec![&check, &plain, &no], 2),
+        (vec![&nothing], 2),
+        (vec![&nothing, &json], 2),
+    ];
+    for (arguments, status) in cases {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_stubborn"));
+        let output = command
+            .args(&arguments)
+            .output()
+            .expect("the program starts");
+        assert_eq!(
+            output.status.code(),
+            Some(status),
+            "{arguments:?}: {output:?}"
+        );
+    }
+}

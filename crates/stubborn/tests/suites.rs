@@ -196,6 +196,27 @@ fn wrong_suites_are_said_to_be_so() {
             "[[model]]\nfiles = 'fine.dve'\nexpect = 'good'\n",
             "stubborn.toml:3:10: ",
         ),
+        ("[[model]]\nfiles = []\n", "`files` of a [[model]] is empty"),
+        (
+            "[[model]]\nfiles = 'fine.dve'\noptions = ['--help']\n",
+            "`options` ask for a text instead of verdicts",
+        ),
+        (
+            "[[model]]\nfiles = 'fine.dve'\noptions = ['--por', 'none', 'fine.dve']\n",
+            "`fine.dve` in `options` is no option",
+        ),
+        (
+            "[[model]]\nfiles = 'fine.dve'\noptions = ['--', '--por']\n",
+            "`--por` in `options` is no option",
+        ),
+        (
+            "[[model]]\nfiles = 'fine.dve'\noptions = ['--pour', 'none']\n",
+            "`options`: unexpected argument '--pour'",
+        ),
+        (
+            "[[model]]\nfiles = 'fine.dve'\n[[model]]\nfiles = '*.dve'\nexpect = 'violated'\n",
+            "fine.dve is named twice with the same options and different expectations",
+        ),
     ];
     for (number, (suite, wanted)) in cases.into_iter().enumerate() {
         let folder = folder(
@@ -225,6 +246,14 @@ fn wrong_suites_are_said_to_be_so() {
         text(&output).contains("there is no property `deadlok`"),
         "{output:?}"
     );
+    // Two names of one property, with different expectations.
+    let suite = "[[model]]\nfiles = 'fine.dve'\n\
+                 expect = { deadlock = 'violated', 'no deadlock' = 'holds' }\n";
+    std::fs::write(folder.join("stubborn.toml"), suite).expect("it can be written");
+    let output = run(&folder, &["check"]);
+    assert_eq!(output.status.code(), Some(1));
+    let wanted = "`deadlock` and `no deadlock` are the same property, with different expectations";
+    assert!(text(&output).contains(wanted), "{output:?}");
     // What would be ignored is refused.
     let output = run(&folder, &["check", "--timeout", "1"]);
     assert_eq!(output.status.code(), Some(2));

@@ -52,6 +52,7 @@ impl Attempt for NetAttempt {
     fn experiment(&self) -> Option<Experiment<'_>> {
         let graph = self.system.graph();
         let is_complete = self.system.is_complete();
+        let is_heavy = Net::is_heavy(graph);
         let mut files = vec![(MODEL.to_owned(), self.system.text())];
         let mut arguments = words(&["check", MODEL]);
         let mut replay = words(&["simulate", MODEL, "--replay", "trace.json"]);
@@ -59,7 +60,8 @@ impl Attempt for NetAttempt {
             replay.extend(words(&["--shuffle", seed]));
         }
         let expectation = match &self.question {
-            Question::Explore if !is_complete => return None,
+            // Numbers of what can be counted are no numbers of the net.
+            Question::Explore if !is_complete || is_heavy => return None,
             Question::Explore => {
                 arguments[0] = "explore".into();
                 Expectation::Explored(Counts {
@@ -87,7 +89,7 @@ impl Attempt for NetAttempt {
                     }));
                 }
                 if !only {
-                    // That a place has more tokens than can be counted.
+                    // That a place has more tokens than the file says: never.
                     known.push(Known {
                         truth: match is_complete {
                             true => Truth::bad(graph.has_failure()),
@@ -187,9 +189,10 @@ impl Attempt for NetAttempt {
                 all,
                 propositions,
             } => {
-                arguments = words(&["mcc", "--examination", name, "--time", "60"]);
-                if graph.has_failure() {
-                    // It need not know then.
+                // It need not have an answer about what cannot be counted, and may look for it all the time.
+                let time = if is_heavy { "2" } else { "60" };
+                arguments = words(&["mcc", "--examination", name, "--time", time]);
+                if !is_complete {
                     return None;
                 }
                 let mut texts = Vec::new();
@@ -224,8 +227,8 @@ impl Attempt for NetAttempt {
             configuration: &self.configuration,
             expectation,
             replay: self.replay.then_some(replay),
-            // What is beyond numbers that can be counted, nobody knows.
-            may_give_up: graph.has_failure(),
+            // What is beyond numbers that can be counted, nobody needs to know.
+            may_give_up: is_heavy || graph.has_failure(),
             judge: is_plain.then(|| -> Box<crate::judge::Judge<'_>> {
                 Box::new(|name, trace| self.judge(name, trace))
             }),
@@ -233,8 +236,7 @@ impl Attempt for NetAttempt {
     }
 }
 
-/// What is true, if what was seen is bad or not: where tokens cannot be counted any more,
-/// nobody knows what would come.
+/// What is true, if what was seen is bad or not: where not all was seen, nobody knows what comes.
 pub(super) fn truth(graph: &Graph<Marking>, bad: bool) -> Truth {
     match (bad, graph.has_failure()) {
         (true, _) => Truth::Violated,
@@ -285,7 +287,7 @@ impl NetAttempt {
             shortest: graph
                 .distance(bad.into_iter())
                 .filter(|_| breadth_first && is_plain && !self.is_structural())
-                .filter(|_| self.system.is_complete()),
+                .filter(|_| self.system.is_complete() && !Net::is_heavy(graph)),
             is_optional: false,
         }
     }

@@ -5,7 +5,7 @@ use crate::random::Random;
 use crate::reference::net::{Arcs, Comparison, Condition, Net, NetTransition, Sum};
 
 /// What may be noted.
-pub const FEATURES: [&str; 17] = [
+pub const FEATURES: [&str; 18] = [
     "net large or unbounded",
     "net machines",
     "net any shape",
@@ -18,6 +18,7 @@ pub const FEATURES: [&str; 17] = [
     "net sink transition",
     "net transition without arcs",
     "net many tokens",
+    "net heavy arcs",
     "net units",
     "net one-safe",
     "net not one-safe",
@@ -45,6 +46,21 @@ pub fn net(random: &mut Random, coverage: &mut Coverage) -> Net {
     }
     if random.chance(1, 3) {
         inhibit(random, &mut net);
+    }
+    if random.chance(1, 15) && !net.transitions.is_empty() {
+        coverage.note("net heavy arcs");
+        for _ in 0..1 + random.below(3) {
+            let at = random.below(net.transitions.len());
+            let transition = &mut net.transitions[at];
+            let arcs = match random.chance(3, 4) {
+                true => &mut transition.gives,
+                false => &mut transition.takes,
+            };
+            let weight = *random.pick(&[65_535, 65_536, 1 << 31, (1 << 32) - 2, (1 << 32) - 1]);
+            if let Some(arc) = arcs.first_mut() {
+                arc.1 = weight;
+            }
+        }
     }
     for transition in &net.transitions {
         if !transition.inhibitors.is_empty() {

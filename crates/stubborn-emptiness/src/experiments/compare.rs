@@ -59,8 +59,7 @@ impl Exploration<'_> {
                     .into(),
             ));
         }
-        let spending = self.system.budget();
-        spending.begin("");
+        self.system.budget().begin("");
         let budget = self.limits.memory_budget(self.system);
         let store = self.new_store(&budget)?;
         let store = match &store {
@@ -86,7 +85,7 @@ impl Exploration<'_> {
             remembered.begin(rank);
             let mut walk = Walk::new(&mut remembered, proviso, Emptiness::Components, None);
             let ended = walk.run();
-            let limit = spending.conclude().map(Into::into).or(ended.err());
+            let limit = self.system.conclude().map(Into::into).or(ended.err());
             let mut counts = walk.counts;
             counts.transitions += remembered.doubles;
             tell(Compared {

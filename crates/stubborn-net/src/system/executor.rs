@@ -1,21 +1,19 @@
 //! Successors and labels of a net, straight from the tables.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use stubborn_system::{BitSet, Executor, LabelId, Outcome, Successors, TransitionId};
 
 use crate::formula::{Atom, Formula, IntExpr};
 use crate::net::Tokens;
-use crate::system::Meaning;
 use crate::system::tables::{Overflow, Tables};
+use crate::system::{FirstOverflow, Meaning};
 
 /// The worker of one thread.
 pub(super) struct NetExecutor<'s> {
     tables: &'s Tables,
     meanings: &'s [Meaning],
     error_state: Option<&'s [u32]>,
-    /// Set when a step fails.
-    overflow: &'s AtomicBool,
+    /// Told when a step fails.
+    overflow: &'s FirstOverflow,
     enabled: Vec<u32>,
 }
 
@@ -24,7 +22,7 @@ impl<'s> NetExecutor<'s> {
         tables: &'s Tables,
         meanings: &'s [Meaning],
         error_state: Option<&'s [u32]>,
-        overflow: &'s AtomicBool,
+        overflow: &'s FirstOverflow,
     ) -> Self {
         Self {
             tables,
@@ -41,7 +39,7 @@ impl<'s> NetExecutor<'s> {
             self.tables.overflow(state, transition as usize),
             self.error_state,
         ) {
-            self.overflow.store(true, Ordering::Relaxed);
+            self.overflow.note(transition, site);
             out.push(id, state, error, Outcome::failure(site as usize));
             return;
         }

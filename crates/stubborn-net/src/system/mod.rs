@@ -11,8 +11,8 @@
 //! collects 2³² tokens. Such a step is not declared as one that may fail
 //! ([`stubborn_system::Transition::may_fail`]), because it would then conflict with
 //! everything. That is sound: the relations are those of the mathematical net, which knows no
-//! overflow, so a reduced search that meets none gives the answer of the net, and one that
-//! meets one ([`NetSystem::has_overflown`]) gives no answer.
+//! overflow, so a search that meets none gives the answer of the net, reduced or not. After one that
+//! meets one, nobody says that something holds ([`System::left_out`]); it may have found violations.
 
 mod enough;
 mod exclusion;
@@ -21,7 +21,7 @@ mod packing;
 mod relations;
 mod tables;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rapidhash::RapidHashMap;
 use stubborn_diagnostics::{Diagnostic, Span};
@@ -33,7 +33,7 @@ use stubborn_system::{
 
 use crate::bounds::{BoundSource, Bounds};
 use crate::formula::{CompareOp, Formula};
-use crate::ids::PlaceId;
+use crate::ids::{PlaceId, TransitionId};
 use crate::invariants::{InvariantBudget, Invariants};
 use crate::net::{Net, Tokens};
 use crate::system::executor::NetExecutor;
@@ -49,6 +49,30 @@ pub(crate) enum Meaning {
     Below(PlaceId, u32),
     /// A state formula.
     Formula(Formula),
+}
+
+/// The step that failed because a place would have had more tokens than fit. Of several the one with the
+/// smallest numbers, so that it does not depend on who was first.
+#[derive(Debug)]
+struct FirstOverflow(AtomicU64);
+
+impl FirstOverflow {
+    const NONE: u64 = u64::MAX;
+
+    fn note(&self, transition: u32, site: u32) {
+        let step = u64::from(transition) << 32 | u64::from(site);
+        self.0.fetch_min(step, Ordering::Relaxed);
+    }
+
+    fn forget(&self) {
+        self.0.store(Self::NONE, Ordering::Relaxed);
+    }
+
+    /// The transition and the failure site.
+    fn get(&self) -> Option<(TransitionId, usize)> {
+        let step = self.0.load(Ordering::Relaxed);
+        (step != Self::NONE).then_some((TransitionId((step >> 32) as u32), step as u32 as usize))
+    }
 }
 
 /// How a net is prepared for execution.
@@ -123,7 +147,7 @@ pub struct NetSystem {
     field_of: Vec<FieldId>,
     /// The field that marks the error state, if any step can fail.
     failed: Option<FieldId>,
-    overflow: AtomicBool,
+    overflow: FirstOverflow,
     budget: std::sync::Arc<Budget>,
 }
 
@@ -195,17 +219,20 @@ impl NetSystem {
             let fits = bounds
                 .bound(place)
                 .is_some_and(|bound| bound <= u64::from(u32::MAX));
-            let what = match bounds.source(place) {
+            let (kind, what) = match bounds.source(place) {
                 BoundSource::Constant => continue,
                 BoundSource::Invariant | BoundSource::Firings if fits => continue,
-                BoundSource::Claimed => "one token, though the file says it is safe".to_owned(),
+                BoundSource::Claimed => (
+                    FailureKind::BrokenPromise,
+                    "one token, though the file says it is safe".to_owned(),
+                ),
                 BoundSource::Invariant | BoundSource::Firings | BoundSource::Unknown => {
-                    format!("{} tokens", range.1)
+                    (FailureKind::Unrepresented, format!("{} tokens", range.1))
                 }
             };
             failure_of[place.index()] = Some(failures.len() as u32);
             failures.push(FailureSite {
-                kind: FailureKind::OutOfRange,
+                kind,
                 message: format!(
                     "the place `{}` gets more than {what}",
                     net.place_label(place)
@@ -237,7 +264,7 @@ impl NetSystem {
             tables,
             field_of,
             failed,
-            overflow: AtomicBool::new(false),
+            overflow: FirstOverflow(AtomicU64::new(FirstOverflow::NONE)),
             budget,
         })
     }
@@ -293,12 +320,12 @@ impl NetSystem {
     /// Whether some step failed since it was [forgotten](Self::forget_overflow), because a place
     /// would have had more tokens than fit: then not all runs of the net were seen.
     pub fn has_overflown(&self) -> bool {
-        self.overflow.load(Ordering::Relaxed)
+        self.overflow.get().is_some()
     }
 
     /// Forgets that a step failed.
     pub fn forget_overflow(&self) {
-        self.overflow.store(false, Ordering::Relaxed);
+        self.overflow.forget();
     }
 
     /// The number of tokens in a state, and of its fullest place.
@@ -386,6 +413,13 @@ impl System for NetSystem {
 
     fn budget(&self) -> &Budget {
         &self.budget
+    }
+
+    fn left_out(&self) -> Option<String> {
+        let (transition, site) = self.overflow.get()?;
+        let transition = self.net.transition_label(transition);
+        let what = &self.structure.failures[site].message;
+        Some(format!("after the transition `{transition}`, {what}"))
     }
 
     fn defeats_reduction(&self) -> bool {

@@ -264,7 +264,6 @@ impl Spread<'_> {
     /// What all processes have counted and found, and why somebody gave up.
     fn total(&self, cluster: &mut Cluster, store: &Store) -> Result<(Option<Limit>, Sum), Lost> {
         let parts = &self.exploration.parts;
-        let budget = self.search.system.budget();
         let read = |bytes: &[u8]| {
             let mut input = bytes;
             let source = &mut Source::new(&mut input, bytes.len() as u64);
@@ -280,17 +279,21 @@ impl Spread<'_> {
             bytes
         };
         let sum = parts.sum.lock().unwrap_or_else(PoisonError::into_inner);
-        let agreed = cluster.agree(topic::SUM, write(budget.conclude(), &sum), |all| {
-            let mut total = Sum::new(self.search);
-            for one in &all {
-                total.add(read(&one[1..]), &parts.order);
-            }
-            // What makes nothing make sense comes first.
-            let limit = all.iter().map(|one| one[0]).max().unwrap_or(0);
-            let mut bytes = write(None, &total);
-            bytes[0] = limit;
-            bytes
-        })?;
+        let agreed = cluster.agree(
+            topic::SUM,
+            write(self.search.system.conclude(), &sum),
+            |all| {
+                let mut total = Sum::new(self.search);
+                for one in &all {
+                    total.add(read(&one[1..]), &parts.order);
+                }
+                // What makes nothing make sense comes first.
+                let limit = all.iter().map(|one| one[0]).max().unwrap_or(0);
+                let mut bytes = write(None, &total);
+                bytes[0] = limit;
+                bytes
+            },
+        )?;
         let limit = agreed.first().copied().and_then(Limit::of_number);
         Ok((limit, read(agreed.get(1..).unwrap_or_default())))
     }

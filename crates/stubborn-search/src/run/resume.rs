@@ -106,7 +106,7 @@ impl Search<'_> {
 }
 
 /// Ends, and why there is no trace, by their numbers.
-const ENDS: [End; 10] = [
+const ENDS: [End; 11] = [
     End::Complete,
     End::Lossy,
     End::Violation,
@@ -117,6 +117,7 @@ const ENDS: [End; 10] = [
     End::Limit(Limit::Interrupted),
     End::Limit(Limit::Outgrown),
     End::Limit(Limit::Depth),
+    End::Limit(Limit::LeftOut),
 ];
 const MISSING: [TraceMissing; 5] = [
     TraceMissing::Memory,
@@ -285,13 +286,12 @@ impl Exploration<'_> {
     ///
     /// # Errors
     /// If it cannot be written; [`io::ErrorKind::Unsupported`] if there is nothing to write that
-    /// could go on: it runs, it has ended, somebody looks at every state, or the budget is spent.
+    /// could go on: it runs, it has ended, somebody looks at every state, or it is
+    /// [spoilt](System#method.is_spoilt).
     pub fn save(&self, sink: &mut Sink<'_>) -> io::Result<()> {
         let search = self.parts.search;
         let can_go_on = self.is_waiting() || self.is_paused();
-        // Who gave up may have delivered anything.
-        let budget = search.system.budget();
-        let is_spoilt = budget.spent().is_some() || budget.is_outgrown();
+        let is_spoilt = search.system.is_spoilt();
         let (Ok(store), true, false, None) = (&self.store, can_go_on, is_spoilt, search.visitor)
         else {
             return Err(io::ErrorKind::Unsupported.into());

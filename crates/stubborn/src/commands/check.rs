@@ -159,7 +159,7 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
     }
     let started = Instant::now();
     let results = growing_together(&mut model, team.as_ref(), |model| {
-        let asked = Asked::new(&args.properties, model).unwrap_or_default();
+        let asked = Asked::again(&args.properties, model)?;
         if let Some(checkpoints) = &checkpoints {
             checkpoints.is_about(model);
         }
@@ -333,14 +333,7 @@ impl Results {
 
     /// Violated if anything is; else unknown if anything is.
     fn verdict(&self) -> Verdict {
-        let has = |wanted| self.verdicts().any(|verdict| verdict == wanted);
-        if has(Verdict::Violated) {
-            Verdict::Violated
-        } else if has(Verdict::Unknown) {
-            Verdict::Unknown
-        } else {
-            Verdict::Holds
-        }
+        Verdict::of_all(self.verdicts())
     }
 
     /// Whether there is a run to tell.

@@ -380,10 +380,12 @@ fn with_proviso(
     status
 }
 
-/// Steps that failed, in words and with their places. Runs end there, in one error state.
+/// Steps that failed, in words and with their places. Runs end there, in one error state. (Where they go on
+/// unseen, the exploration is incomplete, and says so.)
 fn failing(model: &LoadedModel, result: &SearchResult) -> Vec<String> {
     let failures = &model.system().structure().failures;
     let sites = result.failed.iter().map(|site| &failures[site]);
+    let sites = sites.filter(|site| !site.kind.leaves_out());
     let words = sites.map(|site| match site.span {
         Some(span) => format!("{} ({})", site.message, model.text().place(span)),
         None => site.message.clone(),

@@ -64,7 +64,7 @@ pub(crate) fn run(args: &HuntArgs) -> Result<Status, Failure> {
     let show = |progress: &stubborn::Progress| line.show(progress);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let report = growing(&mut model, |model| {
-        let asked = Asked::new(&args.properties, model).unwrap_or_default();
+        let asked = Asked::again(&args.properties, model)?;
         let targets: Vec<Target> = asked.questions.iter().map(|q| q.target).collect();
         let properties = asked
             .temporal
@@ -99,7 +99,8 @@ pub(crate) fn run(args: &HuntArgs) -> Result<Status, Failure> {
         let saved = SavedTrace::new(&model, trace, &hunted[at].title).violating(violates);
         write_file(path, &saved.to_json())?;
     }
-    let reason = budget.reason().filter(|_| verdict == Verdict::Unknown);
+    let reason = budget.reason().or_else(|| model.system().left_out());
+    let reason = reason.filter(|_| verdict == Verdict::Unknown);
     let seconds = started.elapsed().as_secs_f64();
     print(&match args.output.json {
         true => {
@@ -313,7 +314,8 @@ fn text(
     }
     out += &covered(&report.covered, seconds);
     if prey.is_none() && hunted.iter().any(|one| one.verdict == Verdict::Unknown) {
-        let reason = model.system().budget().reason();
+        let system = model.system();
+        let reason = system.budget().reason().or_else(|| system.left_out());
         let reason = reason.unwrap_or_else(|| "nothing was left to look at".into());
         let _ = writeln!(out, "{}: {reason}", paint.unsure("no answer"));
     }

@@ -12,16 +12,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use stubborn::contest::{Examination, Line, Options, examine, fitting};
-use stubborn::diagnostics::{Diagnostic, SourceFile, has_errors, render};
+use stubborn::diagnostics::{Diagnostic, Severity, SourceFile, render};
 use stubborn::net::ReductionRules;
-use stubborn::pnml::{ContestProperty, Model, UnfoldLimits};
+use stubborn::pnml::{ContestProperty, Model, UnfoldLimits, is_about_one_property};
 use stubborn::system::Budget;
 
 use super::free_memory;
 use crate::exit::{Failure, Status};
 use crate::interrupt;
 use crate::options::{MccArgs, MemoryLimit};
-use crate::terminal::{print, stderr_has_colour};
+use crate::terminal::{print, print_error, stderr_has_colour};
 
 /// Longest file of formulas.
 const MOST_BYTES: u64 = 1 << 30;
@@ -238,9 +238,14 @@ fn load(
     if examination.has_formulas() {
         let file = read(&args.folder.join(format!("{examination}.xml")))?;
         let (found, messages) = stubborn::pnml::read_properties(&file, &model);
-        if has_errors(&messages) {
+        let is_fatal = |message: &Diagnostic| {
+            message.severity == Severity::Error && !is_about_one_property(message)
+        };
+        if messages.iter().any(is_fatal) {
             return Err(wrong(&file, &messages));
         }
+        // What is wrong about one formula takes no answer away from the others.
+        print_error(&render(&file, &messages, stderr_has_colour()));
         properties = found;
     }
     Ok((model, properties))

@@ -561,7 +561,7 @@ impl Incomplete {
                 Limit::Time => Some("time"),
                 Limit::Interrupted => Some("interrupted"),
                 Limit::Depth => Some("depth"),
-                Limit::Outgrown => None,
+                Limit::Outgrown | Limit::LeftOut => None,
             },
         }
     }
@@ -633,6 +633,7 @@ fn why_stopped(model: &LoadedModel, limit: Limit) -> String {
     reason.unwrap_or_else(|| match limit {
         // The run as a whole goes on.
         Limit::Time => "the time limit was reached (its share of it)".into(),
+        Limit::LeftOut => (model.system().left_out()).unwrap_or_else(|| limit.to_string()),
         limit => limit.to_string(),
     })
 }

@@ -6,12 +6,14 @@ use std::fmt::Write;
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
+use clap::Parser;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use stubborn::Language;
 
 use super::{read_file, write_file};
 use crate::exit::{Failure, Status};
-use crate::options::ReproduceArgs;
+use crate::options::{Cli, Command as Asked, ReproduceArgs};
 use crate::terminal::{Paint, counted, print};
 
 /// The first words of a bundle.
@@ -70,7 +72,14 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<Status, Failure> {
     if !bundle.command.iter().any(|argument| argument == "--json") {
         bundle.command.insert(1, "--json".into());
     }
-    (bundle.exit_status, bundle.result) = result_of(&bundle)?;
+    let folder = Folder::new()?;
+    (bundle.exit_status, bundle.result) = result_of(&bundle, &folder)?;
+    // What the command has written belongs to whoever has given it.
+    for name in folder.written(&bundle) {
+        let moved = std::fs::copy(folder.0.join(&name), &name);
+        moved
+            .map_err(|error| Failure::wrong(format!("cannot write {}: {error}", name.display())))?;
+    }
     // Wrong models are results, too; what is no command has none.
     let error = &bundle.result["error"];
     if error["kind"] == "command" {
@@ -115,11 +124,63 @@ fn add(files: &mut BTreeMap<String, String>, path: &Path, name: &str) -> Result<
     Ok(())
 }
 
+/// Refuses commands that do anything but look at the files of the bundle: it may come from anybody.
+fn is_harmless(command: &[String]) -> Result<(), Failure> {
+    let refused = |why: String| Err(Failure::wrong(format!("a bundle must not {why}")));
+    let words = std::iter::once("stubborn").chain(command.iter().map(String::as_str));
+    let checks = match Cli::try_parse_from(words) {
+        // Whoever runs it says what is wrong with it.
+        Err(error) if error.use_stderr() => return Ok(()),
+        Err(_) => false,
+        Ok(cli) => matches!(
+            cli.command,
+            Asked::Check(_)
+                | Asked::Hunt(_)
+                | Asked::Explore(_)
+                | Asked::TraceCheck(_)
+                | Asked::Protocol(_)
+                | Asked::Inspect(_)
+        ),
+    };
+    if !checks {
+        let name = command.first().map_or("", String::as_str);
+        return refused(format!("run `{name}`, only commands that check a model"));
+    }
+    for word in command {
+        let value = word
+            .split_once('=')
+            .map_or(word.as_str(), |(_, value)| value);
+        let is_outside = |text: &str| {
+            let outside = |part: Component<'_>| {
+                matches!(
+                    part,
+                    Component::ParentDir | Component::RootDir | Component::Prefix(_)
+                )
+            };
+            Path::new(text).components().any(outside)
+        };
+        if is_outside(word) || is_outside(value) {
+            return refused(format!("name files outside of it: `{word}`"));
+        }
+        let is_of_module =
+            |text: &str| Language::of_path(Path::new(text)) == Some(Language::Module);
+        if is_of_module(word) || is_of_module(value) || value == Language::Module.name() {
+            return refused(format!("run programs: `{word}`"));
+        }
+        if ["--listen", "--join"]
+            .iter()
+            .any(|flag| word.starts_with(flag))
+        {
+            return refused(format!("speak to other machines: `{word}`"));
+        }
+    }
+    Ok(())
+}
+
 /// Runs the command of a bundle in a folder of its own.
-fn result_of(bundle: &Bundle) -> Result<(i32, Value), Failure> {
+fn result_of(bundle: &Bundle, folder: &Folder) -> Result<(i32, Value), Failure> {
+    is_harmless(&bundle.command)?;
     let failed = |error: std::io::Error| Failure::wrong(format!("cannot run the bundle: {error}"));
-    let folder = std::env::temp_dir().join(format!("stubborn-bundle-{}", std::process::id()));
-    let folder = Folder(folder);
     for (name, text) in &bundle.files {
         let is_inside = |part: Component<'_>| matches!(part, Component::Normal(_));
         if !Path::new(name).components().all(is_inside) {
@@ -133,7 +194,6 @@ fn result_of(bundle: &Bundle) -> Result<(i32, Value), Failure> {
         }
         std::fs::write(path, text).map_err(failed)?;
     }
-    std::fs::create_dir_all(&folder.0).map_err(failed)?;
     let program = std::env::current_exe().map_err(failed)?;
     let mut command = Command::new(program);
     let output = command
@@ -151,6 +211,30 @@ fn result_of(bundle: &Bundle) -> Result<(i32, Value), Failure> {
 /// Gone when dropped.
 struct Folder(PathBuf);
 
+impl Folder {
+    fn new() -> Result<Self, Failure> {
+        let path = std::env::temp_dir().join(format!("stubborn-bundle-{}", std::process::id()));
+        let folder = Self(path);
+        let made = std::fs::create_dir_all(&folder.0);
+        made.map_err(|error| Failure::wrong(format!("cannot run the bundle: {error}")))?;
+        Ok(folder)
+    }
+
+    /// The files in it that are not as the bundle has them, by their names.
+    fn written(&self, bundle: &Bundle) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(&self.0).into_iter().flatten().flatten();
+        let files = entries.filter(|entry| entry.path().is_file());
+        let names = files.map(|entry| PathBuf::from(entry.file_name()));
+        let is_new = |name: &PathBuf| {
+            let text = std::fs::read_to_string(self.0.join(name)).ok();
+            text.is_none() || text.as_ref() != bundle.files.get(&*name.to_string_lossy())
+        };
+        let mut new: Vec<PathBuf> = names.filter(is_new).collect();
+        new.sort_unstable();
+        new
+    }
+}
+
 impl Drop for Folder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
@@ -166,7 +250,8 @@ fn reproduce(path: &Path) -> Result<Status, Failure> {
             "{shown} is no bundle of this version; `stubborn reproduce FILE -- check MODEL` writes one"
         )));
     };
-    let (status, result) = result_of(&bundle)?;
+    let folder = Folder::new()?;
+    let (status, result) = result_of(&bundle, &folder)?;
     let mut differences = Vec::new();
     if status != bundle.exit_status {
         differences.push(format!("exit status: {}, now {status}", bundle.exit_status));
@@ -183,6 +268,9 @@ fn reproduce(path: &Path) -> Result<Status, Failure> {
         let _ = writeln!(out, "  {difference}");
     }
     let _ = writeln!(out, "recorded by version {then}, run by {now}");
+    for name in folder.written(&bundle) {
+        let _ = writeln!(out, "{} was written, and is not kept", name.display());
+    }
     print(&out);
     Ok(match differences.is_empty() {
         true => Status::Fine,

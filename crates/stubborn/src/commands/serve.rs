@@ -101,7 +101,7 @@ fn answer(
     options.limits.time = args.search.timeout;
     options.limits.memory = memory_limit(args.search.memory_limit, 1);
     let ask = |model: &LoadedModel| {
-        let asked = Asked::new(&args.properties, model).unwrap_or_default();
+        let asked = Asked::again(&args.properties, model)?;
         let report = stubborn::check(model, &asked.questions, &options)?;
         let temporal = stubborn::check_temporal(model, &asked.temporal, &options)?;
         Ok((report, temporal))

@@ -127,7 +127,7 @@ fn follow(
             Err(Refusal::Wrong(error)) => return Err(wrong(&error)),
             Err(Refusal::GaveUp(Spent::Outgrown)) => return Ok(None),
             Err(Refusal::GaveUp(spent)) => {
-                let reason = system.budget().reason();
+                let reason = system.budget().reason().or_else(|| system.left_out());
                 let reason = reason.unwrap_or_else(|| spent.to_string());
                 let explained = counted(explainer.explained() as u64, "event");
                 return Err(Failure::no_answer(format!(

@@ -197,7 +197,7 @@ pub fn measure(
         (vec![context(&everywhere)], None)
     };
     // Relations by analysis give up silently.
-    if let Some(spent) = system.budget().conclude() {
+    if let Some(spent) = system.conclude() {
         return Err(MeasureError::GaveUp(spent));
     }
     Ok(MeasuredRelations {

@@ -23,10 +23,7 @@ const MANY_RUNS: u64 = 1 << 32;
 impl Spilling<'_> {
     /// Writes down what is on disk.
     pub(super) fn save_levels(&self, levels: &Levels, sink: &mut Sink<'_>) -> io::Result<()> {
-        // Who gave up may have delivered anything.
-        let budget = self.search.system.budget();
-        let is_spoilt = budget.spent().is_some() || budget.is_outgrown();
-        if !(levels.waits || levels.is_paused) || is_spoilt {
+        if !(levels.waits || levels.is_paused) || self.search.system.is_spoilt() {
             return Err(io::ErrorKind::Unsupported.into());
         }
         sink.number(VERSION)?;

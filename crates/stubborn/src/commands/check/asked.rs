@@ -1,6 +1,8 @@
 //! Which questions are asked: what the model states, and what the flags say.
 
-use stubborn::{LoadedModel, Obstacle, Origin, Question, QuestionKind, Temporal};
+use stubborn::{
+    CheckError, LoadedModel, Obstacle, Origin, Question, QuestionKind, SearchError, Temporal,
+};
 
 use super::headline;
 use crate::exit::Failure;
@@ -16,6 +18,16 @@ pub(in crate::commands) struct Asked<'m> {
 impl<'m> Asked<'m> {
     pub(in crate::commands) fn is_empty(&self) -> bool {
         self.questions.is_empty() && self.temporal.is_empty()
+    }
+
+    /// The same for a model that may have grown since somebody asked for the first time: what cannot be asked
+    /// any more has no answer.
+    pub(in crate::commands) fn again(
+        args: &PropertyArgs,
+        model: &'m LoadedModel,
+    ) -> Result<Self, CheckError> {
+        let no_answer = |failure: Failure| SearchError::NoAnswer(failure.to_string());
+        Ok(Self::new(args, model).map_err(no_answer)?)
     }
 
     pub(in crate::commands) fn new(

@@ -108,7 +108,7 @@ pub(super) fn retell(
     let violated = results.report.answers.iter();
     let violated = violated.filter(|answer| answer.violation.is_some()).count();
     let again = growing(&mut model, |model| {
-        let mut asked = Asked::new(&args.properties, model).unwrap_or_default();
+        let mut asked = Asked::again(&args.properties, model)?;
         // What a process states that is not known yet, nobody can ask about: everything is asked
         // until it is.
         if asked.questions.iter().filter(|q| is_found(q)).count() == violated {

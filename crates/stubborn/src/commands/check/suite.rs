@@ -3,11 +3,14 @@
 //! which summary and reports are made.
 
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+
+use serde_json::Value;
 
 use super::suite_file::{self, Expectation};
 use crate::exit::{Failure, Status};
@@ -32,7 +35,7 @@ pub(super) enum Wanted {
 pub(super) struct Job {
     pub(super) model: PathBuf,
     /// Of the process, with its subcommand; the model comes on top.
-    pub(super) arguments: Vec<String>,
+    pub(super) arguments: Vec<OsString>,
     /// Of the suite, if there is one: options may name files in it.
     pub(super) folder: Option<PathBuf>,
     pub(super) expectation: Option<Expectation>,
@@ -82,7 +85,7 @@ pub(super) fn wanted(args: &CheckArgs) -> Result<Wanted, Failure> {
         refuse_pages(args)?;
     }
     // Every process gets the whole command line, and is told which of the models is its own.
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     let job = |model| Job {
         model,
         arguments: arguments.clone(),
@@ -122,13 +125,15 @@ fn of_suites(args: &CheckArgs, folders: &[&PathBuf]) -> Result<Vec<Job>, Failure
         jobs.extend(suite_file::jobs(folder)?);
     }
     // Everything else would be ignored.
-    let given = std::env::args().skip(2);
+    let given = std::env::args_os().skip(2);
     let own = ["--jobs", "--report", "--json", "--quiet", "-q"];
     let mut is_value = false;
     for argument in given {
+        let is_folder = Path::new(&argument).is_dir();
+        let argument = argument.to_string_lossy();
         let name = argument.split('=').next().unwrap_or("");
-        let is_known = is_value || own.contains(&name) || Path::new(&argument).is_dir();
-        is_value = !is_value && ["--jobs", "--report"].contains(&argument.as_str());
+        let is_known = is_value || own.contains(&name) || is_folder;
+        is_value = !is_value && ["--jobs", "--report"].contains(&&*argument);
         if !is_known {
             return Err(Failure::wrong(format!(
                 "`{argument}` belongs into `options` of {}, which says how models are checked",
@@ -141,7 +146,7 @@ fn of_suites(args: &CheckArgs, folders: &[&PathBuf]) -> Result<Vec<Job>, Failure
     for job in &mut jobs {
         let flags = more.iter().filter(|(wanted, _)| *wanted);
         job.arguments
-            .extend(flags.map(|(_, flag)| (*flag).to_owned()));
+            .extend(flags.map(|(_, flag)| OsString::from(flag)));
     }
     Ok(jobs)
 }
@@ -277,7 +282,9 @@ fn process(
     let (subcommand, rest) = job
         .arguments
         .split_first()
-        .map_or(("check", &[][..]), |(first, rest)| (first.as_str(), rest));
+        .map_or((OsStr::new("check"), &[][..]), |(first, rest)| {
+            (first.as_os_str(), rest)
+        });
     let mut command = Command::new(program);
     command.arg(subcommand);
     // Before everything that may be an end of options. What a suite names is in its folder.
@@ -331,9 +338,10 @@ fn reader(mut pipe: Box<dyn std::io::Read + Send>) -> std::thread::JoinHandle<Ve
     })
 }
 
-/// What came out of a process, and how it differs from what was expected.
+/// What came out of a process, and how it differs from what was expected. An exit status alone is no result:
+/// something else may have ended the process.
 fn judged(job: &Job, output: &Output, report: &Path) -> Tested {
-    let status = match output.status.code() {
+    let mut status = match output.status.code() {
         Some(0) => Status::Fine,
         Some(1) => Status::Violated,
         Some(2) => Status::Wrong,
@@ -342,7 +350,20 @@ fn judged(job: &Job, output: &Output, report: &Path) -> Tested {
         None => Status::Unknown,
         Some(_) => Status::InternalError,
     };
-    let object = std::fs::read_to_string(report).unwrap_or_else(|_| {
+    let object = std::fs::read_to_string(report);
+    if !object.as_ref().is_ok_and(|object| tells(object, status)) && is_answer(status) {
+        let code = status.code();
+        status = Status::InternalError;
+        let message = format!(
+            "the process ended with exit status {code}, and gave no result of every property"
+        );
+        let object = crate::exit::failed("check", status, "internal", &message, &[]);
+        return expected_of(
+            job,
+            Tested::new(&job.model.display().to_string(), &object, status, None),
+        );
+    }
+    let object = object.unwrap_or_else(|_| {
         let text = String::from_utf8_lossy(&output.stderr);
         let message = match text.trim() {
             "" => "the process was ended",
@@ -350,7 +371,39 @@ fn judged(job: &Job, output: &Output, report: &Path) -> Tested {
         };
         crate::exit::failed("check", status, "internal", message, &[])
     });
-    let mut tested = Tested::new(&job.model.display().to_string(), &object, status, None);
+    expected_of(
+        job,
+        Tested::new(&job.model.display().to_string(), &object, status, None),
+    )
+}
+
+/// Whether something was said about every property.
+fn is_answer(status: Status) -> bool {
+    matches!(status, Status::Fine | Status::Violated)
+}
+
+/// Whether an object gives the verdicts that an exit status stands for.
+fn tells(object: &str, status: Status) -> bool {
+    let object: Value = serde_json::from_str(object).unwrap_or_default();
+    let empty = Vec::new();
+    let properties = object["properties"].as_array().unwrap_or(&empty);
+    let is_so = |verdict: &str| {
+        let mut is = properties
+            .iter()
+            .map(|property| property["verdict"] == *verdict);
+        match verdict {
+            "holds" => !properties.is_empty() && is.all(|is| is),
+            _ => is.any(|is| is),
+        }
+    };
+    let verdict = match status {
+        Status::Fine => "holds",
+        _ => "violated",
+    };
+    object["verdict"] == *verdict && is_so(verdict)
+}
+
+fn expected_of(job: &Job, mut tested: Tested) -> Tested {
     let expectation = job.expectation.as_ref();
     tested.differences = expectation.map(|e| e.differences(tested.verdict(), &tested.object));
     tested
@@ -406,4 +459,36 @@ fn summary(all: &[Tested], paint: Paint) -> String {
         };
     }
     out + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An exit status is no verdict: somebody else may have ended the process, and a list of properties may be
+    /// empty, or say something else.
+    #[test]
+    fn only_a_result_of_every_property_is_an_answer() {
+        let object = |verdict: &str, properties: &[&str]| {
+            let all = properties
+                .iter()
+                .map(|v| serde_json::json!({ "verdict": v }));
+            let all: Vec<Value> = all.collect();
+            serde_json::json!({"verdict": verdict, "properties": all}).to_string()
+        };
+        for (object, is_fine, is_violated) in [
+            (object("holds", &["holds", "holds"]), true, false),
+            (object("violated", &["holds", "violated"]), false, true),
+            (object("holds", &["holds", "unknown"]), false, false),
+            (object("holds", &["violated"]), false, false),
+            (object("holds", &[]), false, false),
+            (object("violated", &[]), false, false),
+            ("{\"verdict\": \"holds\"}".into(), false, false),
+            ("usage: stubborn".into(), false, false),
+            (String::new(), false, false),
+        ] {
+            assert_eq!(tells(&object, Status::Fine), is_fine, "{object}");
+            assert_eq!(tells(&object, Status::Violated), is_violated, "{object}");
+        }
+    }
 }

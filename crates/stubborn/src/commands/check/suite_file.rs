@@ -1,14 +1,17 @@
 //! `stubborn.toml`: which models of a folder are checked, how, and what is expected.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
+use std::path::Path;
 
+use clap::Parser;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::suite::{self, Job};
 use crate::commands::read_toml;
 use crate::exit::Failure;
+use crate::options::{Cli, Command};
 
 /// The name of the file.
 pub(super) const NAME: &str = "stubborn.toml";
@@ -78,7 +81,7 @@ impl Wish {
 
 /// What should come out: of everything together, or of properties by name; those that have no
 /// name in the table should hold.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Expectation {
     Whole(Wished),
@@ -86,7 +89,7 @@ pub(super) enum Expectation {
 }
 
 /// (A type of its own keeps the wish private.)
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Wished(Wish);
 
@@ -119,8 +122,16 @@ impl Expectation {
         for property in properties {
             let title = property["title"].as_str().unwrap_or("");
             let is = property["verdict"].as_str().unwrap_or("");
-            let wished = each.iter().find(|(name, _)| is_named(property, name));
-            all.extend(differs(title, is, wished.map_or(Wish::Holds, |(_, w)| w.0)));
+            let mut wished = each.iter().filter(|(name, _)| is_named(property, name));
+            let first = wished.next();
+            all.extend(differs(title, is, first.map_or(Wish::Holds, |(_, w)| w.0)));
+            if let (Some((one, a)), Some((other, b))) = (first, wished.next())
+                && a != b
+            {
+                all.push(format!(
+                    "{title}: `{one}` and `{other}` are the same property, with different expectations"
+                ));
+            }
         }
         for name in each.keys() {
             if !properties.iter().any(|property| is_named(property, name)) {
@@ -159,18 +170,61 @@ pub(super) fn jobs(folder: &Path) -> Result<Vec<Job>, Failure> {
             OneOrMore::One(one) => vec![one],
             OneOrMore::More(more) => more,
         };
+        if patterns.is_empty() {
+            return Err(wrong("`files` of a [[model]] is empty".into()));
+        }
+        are_options(&arguments).map_err(&wrong)?;
+        let arguments: Vec<OsString> = arguments.into_iter().map(OsString::from).collect();
         for pattern in patterns {
             let files = suite::expanded(&folder.join(&pattern))?;
             if files.is_empty() {
                 return Err(wrong(format!("no file is called `{pattern}`")));
             }
-            jobs.extend(files.into_iter().map(|model: PathBuf| Job {
-                model,
-                arguments: arguments.clone(),
-                folder: Some(folder.to_owned()),
-                expectation: Some(entry.expect.clone()),
-            }));
+            for model in files {
+                let file = |path: &Path| std::fs::canonicalize(path).ok();
+                let is_same =
+                    |job: &&Job| job.arguments == arguments && file(&job.model) == file(&model);
+                let known = jobs.iter().find(is_same);
+                if known.is_some_and(|job| job.expectation.as_ref() != Some(&entry.expect)) {
+                    let model = model.display();
+                    return Err(wrong(format!(
+                        "{model} is named twice with the same options and different expectations"
+                    )));
+                }
+                jobs.push(Job {
+                    model,
+                    arguments: arguments.clone(),
+                    folder: Some(folder.to_owned()),
+                    expectation: Some(entry.expect.clone()),
+                });
+            }
         }
     }
     Ok(jobs)
+}
+
+/// Refuses arguments that are no options of a check; in words.
+fn are_options(arguments: &[String]) -> Result<(), String> {
+    let words = std::iter::once("stubborn").chain(arguments.iter().map(String::as_str));
+    match Cli::try_parse_from(words).map(|cli| cli.command) {
+        Ok(Command::Check(args)) => match args.models.first() {
+            None => Ok(()),
+            Some(model) => Err(format!(
+                "`{}` in `options` is no option; models belong into `files`",
+                model.display()
+            )),
+        },
+        Ok(_) => Err("`options` are those of another command".into()),
+        Err(error) if !error.use_stderr() => {
+            Err("`options` ask for a text instead of verdicts, as --help does".into())
+        }
+        Err(error) => {
+            let text = error.to_string();
+            let first = text.lines().next().unwrap_or("they cannot be read");
+            Err(format!(
+                "`options`: {}",
+                first.trim_start_matches("error: ")
+            ))
+        }
+    }
 }
