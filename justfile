@@ -55,4 +55,16 @@ loom:
 
 # Proofs, checked by machine (Coq)
 proofs:
-    .ci/proofs
+    .ci/run proofs
+
+# Packages, when their files change
+packages:
+    .ci/run packages
+
+# The page in a browser
+browser:
+    .ci/run browser
+
+# The language server and its editors
+editor:
+    .ci/run editor
