@@ -14,7 +14,7 @@ pub(crate) mod protocol;
 mod reduction;
 mod relations;
 mod search;
-#[cfg(feature = "page")]
+#[cfg(feature = "serve")]
 mod serve;
 pub(crate) mod spin;
 mod suite;
@@ -39,7 +39,7 @@ pub(crate) use promela::{DrawingArgs, PromelaArgs, SpinArgs, trail_file};
 pub(crate) use reduction::ReductionArgs;
 pub(crate) use relations::{MeasuringArgs, RelationsChoice};
 pub(crate) use search::{MemoryLimit, OrderName, SearchArgs, StoreName, seconds};
-#[cfg(feature = "page")]
+#[cfg(feature = "serve")]
 pub(crate) use serve::ServeArgs;
 pub(crate) use suite::SuiteArgs;
 pub(crate) use temporal::{ComparisonArgs, FormulaArgs, FormulaSyntax, ProvisoList, TemporalArgs};
@@ -80,7 +80,7 @@ pub(crate) enum Command {
     Explore(Box<ExploreArgs>),
     Resume(ResumeArgs),
     TraceCheck(TraceCheckArgs),
-    #[cfg(feature = "page")]
+    #[cfg(feature = "serve")]
     Serve(Box<ServeArgs>),
     Simulate(SimulateArgs),
     Inspect(InspectArgs),
@@ -108,7 +108,7 @@ impl Command {
             Self::Explore(args) => args.output.json.then_some("explore"),
             Self::Inspect(args) => (args.format == InspectFormat::Json).then_some("inspect"),
             Self::Protocol(args) => args.json.then_some("protocol"),
-            #[cfg(feature = "page")]
+            #[cfg(feature = "serve")]
             Self::Serve(_) => None,
             Self::Resume(_)
             | Self::Simulate(_)
