@@ -35,7 +35,8 @@ typedef struct stubborn_worker stubborn_worker;
 /* Why the last call in this thread failed. Valid until the next call; empty if none has failed. */
 const char *stubborn_error(void);
 
-/* Relations between this many transitions and conditions, all of them empty. */
+/* Relations between this many transitions and conditions, all of them empty. NULL if there is no memory for
+ * them, or if transitions * (transitions + conditions + 65) exceeds 2^31. */
 stubborn_relations *stubborn_relations_new(uint32_t transitions, uint32_t conditions);
 void stubborn_relations_free(stubborn_relations *relations);
 
@@ -99,6 +100,7 @@ typedef struct stubborn_situation {
 
 /* A stubborn set of a state in which exactly these transitions are enabled: writes its enabled members
  * in their order to chosen, which has room for as many as are enabled, and returns how many there are.
+ * No more are enabled than there are transitions.
  * The situation may be NULL, except for STUBBORN_INVARIANTS. */
 int64_t stubborn_set(stubborn_worker *worker, const uint32_t *enabled, size_t count,
                      const stubborn_situation *situation, uint32_t *chosen);

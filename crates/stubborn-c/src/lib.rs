@@ -2,7 +2,8 @@
 //! [`stubborn_reduce::lpor`].
 //!
 //! The header is the documentation. Nothing unwinds into C: a panic is an error like any other, and
-//! numbers beyond what was announced are refused.
+//! numbers beyond what was announced are refused. Nothing ends the caller's program: memory of a size
+//! that a caller gave is asked for in a way that may fail, or its size is tried before.
 
 mod tables;
 
@@ -12,11 +13,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use stubborn_reduce::lpor::{
-    ConditionId, Cycles, Keep, Lpor, Situation, TransitionId, Unconditional, Worker as Sets,
+    ConditionId, Cycles, ForwardSets, Keep, Lpor, Situation, TransitionId, Unconditional,
+    Worker as Sets,
 };
 use stubborn_reduce::{Algorithm, Config};
 
-use tables::{Pair, Tables};
+use tables::{Pair, Tables, expect_memory};
+
+/// From so many bytes on, each set finds out whether there is memory for it.
+const MUCH_FOR_A_SET: u64 = 1 << 20;
+
+/// Most bytes for forward-enable sets that are computed before they are needed.
+const MOST_PRECOMPUTED: u64 = 1 << 30;
 
 thread_local! {
     static ERROR: RefCell<CString> = RefCell::default();
@@ -44,10 +52,8 @@ pub extern "C" fn stubborn_error() -> *const c_char {
 #[unsafe(no_mangle)]
 pub extern "C" fn stubborn_relations_new(transitions: u32, conditions: u32) -> *mut Tables {
     guarded(std::ptr::null_mut(), || {
-        Ok(Box::into_raw(Box::new(Tables::new(
-            transitions as usize,
-            conditions as usize,
-        ))))
+        let tables = Tables::new(transitions as usize, conditions as usize)?;
+        Ok(Box::into_raw(Box::new(tables)))
     })
 }
 
@@ -150,8 +156,16 @@ pub unsafe extern "C" fn stubborn_reduction_new(
             other => return Err(format!("there is nothing number {other} to keep")),
         };
         let lpor = if algorithm.is_null() {
-            Lpor::new(*relations, keep)
+            // Sets are the same, and computed anew where all of them take too much memory.
+            let most = relations.bytes_of_reduction(true);
+            let forward = match most <= MOST_PRECOMPUTED && expect_memory(most).is_ok() {
+                true => ForwardSets::Precomputed,
+                false => ForwardSets::OnLine,
+            };
+            expect_memory(relations.bytes_of_reduction(false))?;
+            Lpor::with_forward_sets(*relations, keep, forward)
         } else {
+            expect_memory(relations.bytes_of_reduction(false))?;
             // SAFETY: the caller's text.
             let name = unsafe { CStr::from_ptr(algorithm) }.to_string_lossy();
             let algorithm: Algorithm = name.parse().map_err(|error| format!("{error}"))?;
@@ -194,6 +208,7 @@ pub unsafe extern "C" fn stubborn_worker_new(reduction: *const Reduction) -> *mu
         // SAFETY: the caller's reduction, which nobody changes; or null.
         let reduction = unsafe { reduction.as_ref() }.ok_or("there is no reduction")?;
         let reduction = reduction.clone();
+        expect_memory(reduction.lpor.relations().bytes_of_worker())?;
         let lpor: *const Lpor<Tables> = Arc::as_ptr(&reduction.lpor);
         // SAFETY: what the worker borrows from stays where it is as long as the worker's own share of
         // it lives, and that is dropped after it.
@@ -272,13 +287,22 @@ pub unsafe extern "C" fn stubborn_set(
         if enabled.is_null() || chosen.is_null() {
             return Err("there is no place for the set".into());
         }
+        let known = worker.reduction.lpor.relations().known();
+        if count > known {
+            return Err(format!(
+                "there are no {count} enabled transitions, but {known} in all"
+            ));
+        }
         // SAFETY: the caller's array of this length.
         let enabled = unsafe { std::slice::from_raw_parts(enabled, count) };
-        let known = worker.reduction.lpor.relations().known();
         if let Some(beyond) = enabled.iter().find(|t| **t as usize >= known) {
             return Err(format!(
                 "there is no transition {beyond}, but {known} from 0"
             ));
+        }
+        let bytes = worker.reduction.lpor.relations().bytes_of_worker();
+        if bytes >= MUCH_FOR_A_SET {
+            expect_memory(bytes)?;
         }
         // SAFETY: the caller's situation, or null.
         let here = unsafe { situation.as_ref() };

@@ -158,6 +158,65 @@ fn strangers_are_not_let_in() {
     assert_eq!(others.join().expect("it ends").ok(), Some(1));
 }
 
+/// At the leader, and at workers: who says nothing, or a byte now and then, delays nobody.
+#[test]
+fn silent_connections_keep_nobody_waiting() {
+    use std::io::Write;
+    use std::net::TcpStream;
+    let token = Token::random();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = listener.local_addr().expect("it is bound").to_string();
+    let started = Instant::now();
+    let mut silent: Vec<TcpStream> = (0..32)
+        .map(|_| TcpStream::connect(&address).expect("it listens"))
+        .collect();
+    for (number, stream) in silent.iter_mut().enumerate() {
+        stream
+            .write_all(&[18, 0, 0, 0, b's'][..number % 6])
+            .expect("it is open");
+    }
+    let join = || {
+        let (address, token) = (address.clone(), token.clone());
+        spawn(move || Cluster::join(&address, &token, "test").map(|cluster| cluster.rank()))
+    };
+    let others = [join(), join()];
+    let meeting = Meeting {
+        listener,
+        size: 3,
+        token: token.clone(),
+        purpose: "test",
+    };
+    let cluster = Cluster::lead(meeting, || Ok(())).expect("the right ones come");
+    assert_eq!(cluster.size(), 3);
+    let ranks = others.map(|other| other.join().expect("it ends").ok());
+    assert_eq!(ranks.into_iter().flatten().sum::<usize>(), 3);
+    assert!(started.elapsed() < 5 * SECOND, "{:?}", started.elapsed());
+}
+
+#[test]
+fn waiting_for_others_can_be_ended() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = listener.local_addr().expect("it is bound");
+    let _silent = std::net::TcpStream::connect(address).expect("it listens");
+    let (started, mut looks) = (Instant::now(), 0);
+    let meeting = Meeting {
+        listener,
+        size: 2,
+        token: Token::random(),
+        purpose: "test",
+    };
+    let ended = Cluster::lead(meeting, || {
+        looks += 1;
+        if looks > 5 {
+            Err("enough".into())
+        } else {
+            Ok(())
+        }
+    });
+    assert_eq!(ended.expect_err("nobody comes").to_string(), "enough");
+    assert!(started.elapsed() < SECOND, "{:?}", started.elapsed());
+}
+
 #[test]
 fn everybody_must_be_there_for_the_same() {
     let token = Token::random();

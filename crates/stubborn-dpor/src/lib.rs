@@ -23,7 +23,8 @@
 //! it out of the way, those choices are open. A step that takes away what does not depend on it is
 //! an [error](ExploreError::Disables), because executions would be missed.
 //!
-//! [`check`] runs ordinary multi-threaded Rust code under this search: see [`thread`] and [`sync`].
+//! [`check`] runs ordinary multi-threaded Rust code under this search: see [`thread`] and [`sync`]. It
+//! explores sequentially consistent executions, and lists the places that ask for weaker orderings.
 //!
 //! | module | holds |
 //! | --- | --- |

@@ -3,10 +3,11 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex as StdMutex};
 
-use stubborn_dpor::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use stubborn_dpor::sync::{Condvar, Mutex, RwLock, mpsc};
+use stubborn_dpor::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use stubborn_dpor::sync::{Condvar, Mutex, Once, OnceLock, RwLock, mpsc};
 use stubborn_dpor::{Algorithm, Check, Failure, FailureKind, check, thread};
 
 /// Executions, the same by both algorithms.
@@ -425,15 +426,217 @@ fn destructors_may_wait() {
         seen.add(vec![early, late]);
     });
     assert_eq!(ends.all(), [[0, 3], [1, 3]]);
-    let failure = failure(|| {
+    // Its destructor waits while the stack unwinds.
+    let early = failure(|| {
+        let worker = Worker::new();
+        worker.add(1);
+        let sum = *worker.sum.lock().unwrap();
+        assert_eq!(sum, 1, "too early");
+    });
+    assert!(matches!(&early.kind, FailureKind::Panic(text) if text.contains("too early")));
+    let is_join = |step: &String| step == "thread 0 (unwinding from a panic): joins thread 1";
+    assert!(early.schedule.iter().any(is_join), "{early}");
+    // With the lock in its hands, the panic poisons it, and so the worker panics, too.
+    let poisoned = failure(|| {
         let worker = Worker::new();
         worker.add(1);
         assert_eq!(*worker.sum.lock().unwrap(), 1, "too early");
     });
-    assert!(matches!(&failure.kind, FailureKind::Panic(text) if text.contains("destructor waits")));
+    assert!(matches!(&poisoned.kind, FailureKind::Panic(text) if text.contains("Poison")));
     // That panic was never over, and nobody else may think that it is theirs.
     assert!(!std::thread::panicking());
     check(|| drop(Worker::new()));
+}
+
+/// Runs something, and a destructor while the stack unwinds from a panic that is caught.
+fn caught(act: impl FnOnce(), in_destructor: impl FnOnce()) {
+    struct Last<F: FnOnce()>(Option<F>);
+    impl<F: FnOnce()> Drop for Last<F> {
+        fn drop(&mut self) {
+            self.0.take().unwrap()();
+        }
+    }
+    let end = catch_unwind(AssertUnwindSafe(|| {
+        let _last = Last(Some(in_destructor));
+        act();
+        // Without a message.
+        resume_unwind(Box::new("caught"));
+    }));
+    assert!(end.is_err());
+}
+
+#[test]
+fn updates_are_lost_in_destructors_too() {
+    let failure = failure(|| {
+        let value = Arc::new(AtomicUsize::new(0));
+        let other = value.clone();
+        let add = |value: &AtomicUsize| {
+            value.store(value.load(Ordering::SeqCst) + 1, Ordering::SeqCst);
+        };
+        let thread = thread::spawn(move || caught(|| {}, || add(&other)));
+        add(&value);
+        thread.join().unwrap();
+        assert_eq!(value.load(Ordering::SeqCst), 2, "lost");
+    });
+    assert!(matches!(&failure.kind, FailureKind::Panic(text) if text.contains("lost")));
+}
+
+#[test]
+fn a_caught_panic_gives_back_what_the_stack_held() {
+    let ends = Ends::default();
+    let seen = ends.clone();
+    executions(move || {
+        let total = Arc::new(Mutex::new(0));
+        let ours = total.clone();
+        let (sender, receiver) = mpsc::channel::<usize>();
+        let thread = thread::spawn(move || {
+            let sender = sender;
+            caught(
+                || {
+                    let mut held = ours.lock().unwrap();
+                    *held = 1;
+                    resume_unwind(Box::new("caught"));
+                },
+                move || drop(sender),
+            );
+        });
+        let found = match total.lock() {
+            Ok(total) => vec![0, *total],
+            Err(poisoned) => vec![1, **poisoned.get_ref()],
+        };
+        assert!(receiver.recv().is_err());
+        thread.join().unwrap();
+        assert!(total.is_poisoned());
+        total.clear_poison();
+        assert_eq!(*total.lock().unwrap(), 1);
+        seen.add(found);
+    });
+    assert_eq!(ends.all(), [[0, 0], [1, 1]]);
+}
+
+/// While one stack unwinds, others do not.
+#[test]
+fn panics_belong_to_their_threads() {
+    let found = executions(|| {
+        let (token, other) = (Arc::new(Mutex::new(0)), thread::current());
+        let lock = token.clone();
+        let thread = thread::spawn(move || {
+            caught(
+                || assert!(!thread::panicking()),
+                || {
+                    assert!(thread::panicking());
+                    other.unpark();
+                    thread::park();
+                    assert!(thread::panicking());
+                },
+            );
+            assert!(!thread::panicking());
+            drop(lock.lock().unwrap());
+        });
+        thread::park();
+        assert!(!std::thread::panicking());
+        drop(token.lock().unwrap());
+        caught(
+            || {},
+            || {
+                // A guard that is taken while the stack unwinds poisons nothing.
+                drop(token.lock().unwrap());
+                thread.thread().unpark();
+                assert!(thread::panicking());
+            },
+        );
+        assert!(!std::thread::panicking());
+        thread.join().unwrap();
+        drop(token.lock().unwrap());
+    });
+    assert_eq!(found, 1);
+}
+
+#[test]
+fn what_is_done_once_is_poisoned_by_a_panic() {
+    executions(|| {
+        let once = Once::new();
+        caught(|| once.call_once(|| resume_unwind(Box::new(""))), || {});
+        let again = catch_unwind(AssertUnwindSafe(|| once.call_once(|| {})));
+        assert!(again.is_err() && !once.is_completed());
+        once.call_once_force(|state| assert!(state.is_poisoned()));
+        once.call_once(|| panic!("twice"));
+        assert!(once.is_completed());
+        let value = OnceLock::new();
+        caught(
+            || {
+                value.get_or_init(|| resume_unwind(Box::new("")));
+            },
+            || {},
+        );
+        assert_eq!(value.get(), None);
+        assert_eq!(*value.get_or_init(|| 3), 3);
+    });
+}
+
+#[test]
+fn weaker_orderings_are_told() {
+    let code = |first: Ordering, second: Ordering| {
+        move || {
+            let value = Arc::new(AtomicUsize::new(0));
+            let other = value.clone();
+            let thread = thread::spawn(move || {
+                for _ in 0..2 {
+                    other.store(1, first);
+                }
+            });
+            let _ = value.compare_exchange(0, 2, Ordering::SeqCst, second);
+            fence(first);
+            thread.join().unwrap();
+        }
+    };
+    let run = |first, second| Check::new().run(code(first, second)).expect("no mistake");
+    let strong = run(Ordering::SeqCst, Ordering::SeqCst);
+    assert_eq!(strong.weaker_orderings, []);
+    assert_eq!(
+        strong.to_string(),
+        format!("{} executions", strong.executions)
+    );
+    let weak = run(Ordering::Release, Ordering::Relaxed);
+    // The same executions, and each place once.
+    assert_eq!(weak.executions, strong.executions);
+    let places = weak.weaker_orderings.iter();
+    let places: Vec<String> = places
+        .map(|p| format!("{}:{}", p.file(), p.line()))
+        .collect();
+    let source: Vec<&str> = include_str!("code.rs").lines().collect();
+    let line = |text: &str| source.iter().position(|line| line.trim() == text).unwrap() + 1;
+    let lines = ["other.store(1, first);", CAS, "fence(first);"].map(line);
+    assert_eq!(places, lines.map(|line| format!("{}:{line}", file!())));
+    let told = format!(
+        "{} executions; explored under sequential consistency; 3 places use weaker orderings: {}",
+        weak.executions,
+        places.join(", ")
+    );
+    assert_eq!(weak.to_string(), told);
+    // Failures, and the message of `check`, say so, too.
+    let failing = || {
+        let value = AtomicUsize::new(0);
+        value.fetch_add(1, Ordering::Relaxed);
+        panic!("wrong");
+    };
+    let failed = Check::new().run(failing).expect_err("a mistake");
+    assert_eq!(failed.weaker_orderings.len(), 1);
+    let told = "explored under sequential consistency; 1 place uses a weaker ordering: ";
+    assert!(failed.to_string().contains(told), "{failed}");
+}
+
+const CAS: &str = "let _ = value.compare_exchange(0, 2, Ordering::SeqCst, second);";
+
+/// As the standard library's.
+#[test]
+fn impossible_orderings_panic() {
+    for ordering in [Ordering::Release, Ordering::AcqRel] {
+        let failure = failure(move || {
+            AtomicUsize::new(0).load(ordering);
+        });
+        assert!(matches!(failure.kind, FailureKind::Panic(_)));
+    }
 }
 
 #[test]

@@ -2,11 +2,15 @@
 //! ends are seen, and a deadlock is found exactly where there is one.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::{Arc, Mutex as Plain, PoisonError};
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Arc, Mutex as Plain, PoisonError, TryLockError};
 
 use stubborn_dpor::sync::atomic::{AtomicU32, Ordering};
 use stubborn_dpor::sync::mpsc::{Receiver, Sender, TryRecvError, channel, sync_channel};
-use stubborn_dpor::sync::{Condvar, Mutex, MutexGuard, RwLock};
+use stubborn_dpor::sync::{
+    Condvar, LockResult, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
+};
 use stubborn_dpor::{Algorithm, Check, FailureKind, thread};
 use stubborn_system::Random;
 
@@ -34,11 +38,22 @@ enum Act {
     Send,
     Receive,
     TryReceive,
+    IsPoisoned(usize),
+    ClearPoison(usize),
+}
+
+/// What one thread does.
+#[derive(Clone, Debug)]
+struct Thread {
+    acts: Vec<Act>,
+    /// Acts inside of a `catch_unwind`, and the one before which there is a panic. Those after it are
+    /// done by a destructor while the stack unwinds. Guards taken inside are dropped at the end of it.
+    caught: Option<(Range<usize>, usize)>,
 }
 
 #[derive(Clone, Debug)]
 struct Code {
-    threads: Vec<Vec<Act>>,
+    threads: Vec<Thread>,
     /// Who receives; the others send.
     receiver: usize,
     /// Room of the channel.
@@ -57,7 +72,23 @@ fn random_code(seed: u64) -> Code {
         .map(|me| {
             let (mut held, mut lock) = (Vec::new(), false);
             let mut acts = Vec::new();
-            for _ in 0..1 + random.below(length) {
+            let end = 1 + random.below(length);
+            let caught = random.percent(50).then(|| {
+                let start = random.below(end);
+                let stop = start + 1 + random.below(end - start);
+                (start..stop, start + random.below(stop - start + 1))
+            });
+            let range = caught.as_ref().map(|(range, _)| range.clone());
+            let mut outside = (Vec::new(), false);
+            for at in 0..end {
+                if range.as_ref().is_some_and(|range| range.start == at) {
+                    outside = (held.clone(), lock);
+                }
+                if range.as_ref().is_some_and(|range| range.end == at) {
+                    // What was taken inside is given back.
+                    held.retain(|h| outside.0.contains(h));
+                    lock &= outside.1;
+                }
                 let topic = topics[random.below(2)];
                 let which = random.below(2);
                 acts.push(match (topic, random.below(4)) {
@@ -76,9 +107,12 @@ fn random_code(seed: u64) -> Code {
                         true => Act::Touch(which),
                         false => {
                             held.retain(|h| *h != which);
+                            outside.0.retain(|h| *h != which);
                             Act::Unlock(which)
                         }
                     },
+                    (1, 2) => Act::IsPoisoned(which),
+                    (1, _) => Act::ClearPoison(which),
                     (2, 2) if held.contains(&which) => Act::Wait(which),
                     (2, 3) => Act::NotifyAll,
                     (2, _) => Act::NotifyOne,
@@ -91,7 +125,7 @@ fn random_code(seed: u64) -> Code {
                         }
                     }
                     (3, _) if lock => {
-                        lock = false;
+                        (lock, outside.1) = (false, false);
                         Act::EndReadOrWrite
                     }
                     (_, 0) if me == receiver => Act::TryReceive,
@@ -99,7 +133,7 @@ fn random_code(seed: u64) -> Code {
                     _ => Act::Send,
                 });
             }
-            acts
+            Thread { acts, caught }
         })
         .collect();
     Code {
@@ -114,6 +148,7 @@ type Seen = Vec<u32>;
 
 const NO: u32 = 90;
 const GONE: u32 = 91;
+const POISONED: u32 = 92;
 
 /// What real threads share.
 struct Shared {
@@ -123,79 +158,188 @@ struct Shared {
     lock: RwLock<u32>,
 }
 
-fn run_thread(
+/// Guards, dropped in this order.
+#[derive(Default)]
+struct Held<'s> {
+    guards: [Option<MutexGuard<'s, u32>>; 2],
+    reads: Option<RwLockReadGuard<'s, u32>>,
+    writes: Option<RwLockWriteGuard<'s, u32>>,
+}
+
+/// A real thread.
+struct Runner<'s> {
     me: u32,
-    acts: &[Act],
-    shared: &Shared,
+    shared: &'s Shared,
+    seen: Seen,
+    /// Taken inside of a `catch_unwind`.
+    inside: Option<Held<'s>>,
+    outside: Held<'s>,
     sender: Option<Sender<u32>>,
     receiver: Option<Receiver<u32>>,
-) -> Seen {
-    let mut seen = Vec::new();
-    let mut guards: [Option<MutexGuard<'_, u32>>; 2] = [None, None];
-    let (mut reads, mut writes) = (None, None);
-    let all = Ordering::SeqCst;
-    for act in acts {
-        match *act {
-            Act::Load(a) => seen.push(shared.atomics[a].load(all)),
+}
+
+/// Does something to a thread when it is dropped.
+struct Last<'r, 's, F: FnMut(&mut Runner<'s>)>(&'r mut Runner<'s>, F);
+
+impl<'s, F: FnMut(&mut Runner<'s>)> Drop for Last<'_, 's, F> {
+    fn drop(&mut self) {
+        (self.1)(self.0);
+    }
+}
+
+impl<'s> Runner<'s> {
+    fn run(&mut self, thread: &Thread) {
+        let Some((range, panics)) = &thread.caught else {
+            return self.all(&thread.acts);
+        };
+        self.all(&thread.acts[..range.start]);
+        let end = catch_unwind(AssertUnwindSafe(|| {
+            self.inside = Some(Held::default());
+            let last = Last(self, |runner| {
+                runner.all(&thread.acts[*panics..range.end]);
+                runner.inside = None;
+            });
+            last.0.all(&thread.acts[range.start..*panics]);
+            // Without a message.
+            resume_unwind(Box::new(()));
+        }));
+        assert!(end.is_err());
+        self.all(&thread.acts[range.end..]);
+    }
+
+    fn all(&mut self, acts: &[Act]) {
+        for act in acts {
+            self.act(*act);
+        }
+    }
+
+    /// Where new guards go.
+    fn held(&mut self) -> &mut Held<'s> {
+        self.inside.as_mut().unwrap_or(&mut self.outside)
+    }
+
+    /// Where a mutex is held.
+    fn guard(&mut self, mutex: usize) -> &mut Option<MutexGuard<'s, u32>> {
+        match &mut self.inside {
+            Some(held) if held.guards[mutex].is_some() => &mut held.guards[mutex],
+            _ => &mut self.outside.guards[mutex],
+        }
+    }
+
+    /// A guard, poisoned or not.
+    fn taken<G>(&mut self, result: LockResult<G>) -> G {
+        result.unwrap_or_else(|poisoned| {
+            self.seen.push(POISONED);
+            poisoned.into_inner()
+        })
+    }
+
+    fn act(&mut self, act: Act) {
+        let (me, shared, all) = (self.me, self.shared, Ordering::SeqCst);
+        match act {
+            Act::Load(a) => self.seen.push(shared.atomics[a].load(all)),
             Act::Store(a, value) => shared.atomics[a].store(value, all),
-            Act::Add(a) => seen.push(shared.atomics[a].fetch_add(1, all)),
+            Act::Add(a) => self.seen.push(shared.atomics[a].fetch_add(1, all)),
             Act::Exchange(a) => {
                 let found = shared.atomics[a].compare_exchange(0, me + 5, all, all);
-                seen.push(found.unwrap_or_else(|other| other + 10));
+                self.seen.push(found.unwrap_or_else(|other| other + 10));
             }
-            Act::Lock(m) => guards[m] = Some(shared.mutexes[m].lock().unwrap()),
+            Act::Lock(m) => {
+                let guard = self.taken(shared.mutexes[m].lock());
+                self.held().guards[m] = Some(guard);
+            }
             Act::TryLock(m) => {
-                guards[m] = shared.mutexes[m].try_lock().ok();
-                seen.push(u32::from(guards[m].is_some()));
+                let guard = match shared.mutexes[m].try_lock() {
+                    Ok(guard) => Some(guard),
+                    Err(TryLockError::Poisoned(poisoned)) => Some(self.taken(Err(poisoned))),
+                    Err(TryLockError::WouldBlock) => None,
+                };
+                self.seen.push(u32::from(guard.is_some()));
+                self.held().guards[m] = guard;
             }
             Act::Touch(m) => {
-                if let Some(value) = &mut guards[m] {
-                    seen.push(**value);
-                    **value = **value * 3 + me + 1;
+                if let Some(value) = self.guard(m) {
+                    let before = **value;
+                    **value = before * 3 + me + 1;
+                    self.seen.push(before);
                 }
             }
-            Act::Unlock(m) => guards[m] = None,
+            Act::Unlock(m) => *self.guard(m) = None,
             Act::Wait(m) => {
-                if let Some(guard) = guards[m].take() {
-                    guards[m] = Some(shared.condition.wait(guard).unwrap());
+                let inside = self.inside.as_ref();
+                let is_inside = inside.is_some_and(|held| held.guards[m].is_some());
+                if let Some(guard) = self.guard(m).take() {
+                    let guard = self.taken(shared.condition.wait(guard));
+                    let held = match &mut self.inside {
+                        Some(held) if is_inside => held,
+                        _ => &mut self.outside,
+                    };
+                    held.guards[m] = Some(guard);
                 }
             }
             Act::NotifyOne => shared.condition.notify_one(),
             Act::NotifyAll => shared.condition.notify_all(),
             Act::Read => {
-                let guard = shared.lock.read().unwrap();
-                seen.push(*guard);
-                reads = Some(guard);
+                let guard = self.taken(shared.lock.read());
+                self.seen.push(*guard);
+                self.held().reads = Some(guard);
             }
             Act::Write => {
-                let mut guard = shared.lock.write().unwrap();
-                seen.push(*guard);
+                let mut guard = self.taken(shared.lock.write());
+                self.seen.push(*guard);
                 *guard = *guard * 3 + me + 1;
-                writes = Some(guard);
+                self.held().writes = Some(guard);
             }
-            Act::EndReadOrWrite => drop((reads.take(), writes.take())),
+            Act::EndReadOrWrite => {
+                let inside = self.inside.as_mut();
+                let held = inside.filter(|held| held.reads.is_some() || held.writes.is_some());
+                let held = held.unwrap_or(&mut self.outside);
+                drop((held.reads.take(), held.writes.take()));
+            }
             Act::Send => {
-                let sent = sender.as_ref().map(|s| s.send(me));
-                seen.push(if sent == Some(Ok(())) { 1 } else { GONE });
+                let sent = self.sender.as_ref().map(|s| s.send(me));
+                self.seen.push(if sent == Some(Ok(())) { 1 } else { GONE });
             }
             Act::Receive => {
-                let found = receiver.as_ref().map(Receiver::recv);
-                seen.push(found.and_then(Result::ok).unwrap_or(GONE));
+                let found = self.receiver.as_ref().map(Receiver::recv);
+                self.seen.push(found.and_then(Result::ok).unwrap_or(GONE));
             }
-            Act::TryReceive => seen.push(match receiver.as_ref().map(Receiver::try_recv) {
-                Some(Ok(value)) => value,
-                Some(Err(TryRecvError::Empty)) => NO,
-                _ => GONE,
-            }),
+            Act::TryReceive => {
+                let found = self.receiver.as_ref().map(Receiver::try_recv);
+                self.seen.push(match found {
+                    Some(Ok(value)) => value,
+                    Some(Err(TryRecvError::Empty)) => NO,
+                    _ => GONE,
+                });
+            }
+            Act::IsPoisoned(m) => {
+                let is_poisoned = shared.mutexes[m].is_poisoned();
+                self.seen.push(u32::from(is_poisoned));
+            }
+            Act::ClearPoison(m) => shared.mutexes[m].clear_poison(),
         }
     }
-    let [first, second] = guards;
-    drop(first);
-    drop(second);
-    drop((reads, writes));
-    drop(sender);
-    drop(receiver);
-    seen
+}
+
+fn run_thread(
+    me: u32,
+    thread: &Thread,
+    shared: &Shared,
+    sender: Option<Sender<u32>>,
+    receiver: Option<Receiver<u32>>,
+) -> Seen {
+    let mut runner = Runner {
+        me,
+        shared,
+        seen: Vec::new(),
+        inside: None,
+        outside: Held::default(),
+        sender,
+        receiver,
+    };
+    runner.run(thread);
+    // What is left is dropped in the order of the fields.
+    runner.seen
 }
 
 /// What all executions have seen; `None` if one gets stuck.
@@ -247,20 +391,106 @@ fn checked(code: &Code, algorithm: Algorithm) -> Option<BTreeSet<Vec<Seen>>> {
     Some(ends.clone())
 }
 
+/// A step of a thread, as the interpreter takes it.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    what: What,
+    /// Inside of a `catch_unwind`, and after its panic.
+    is_inside: bool,
+    unwinds: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum What {
+    Act(Act),
+    /// Gives back one of the [`THINGS`]: if it was taken inside, or any.
+    End(usize),
+}
+
+/// What a thread may have at its end: mutexes, the lock, an end of the channel. What it has at the end of a
+/// `catch_unwind` is not the last of them.
+const THINGS: usize = 4;
+
+fn steps(thread: &Thread) -> Vec<Step> {
+    let step = |what, is_inside, unwinds| Step {
+        what,
+        is_inside,
+        unwinds,
+    };
+    let mut steps = Vec::new();
+    for (at, act) in thread.acts.iter().enumerate() {
+        let caught = thread.caught.as_ref();
+        let caught = caught.filter(|(range, _)| range.contains(&at));
+        let unwinds = caught.is_some_and(|(_, panics)| at >= *panics);
+        steps.push(step(What::Act(*act), caught.is_some(), unwinds));
+        if caught.is_some_and(|(range, _)| at + 1 == range.end) {
+            steps.extend((0..THINGS - 1).map(|thing| step(What::End(thing), true, true)));
+        }
+    }
+    steps.extend((0..THINGS).map(|thing| step(What::End(thing), false, false)));
+    steps
+}
+
+/// Who holds a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Holder {
+    thread: usize,
+    /// It was taken inside of a `catch_unwind`, and before its panic.
+    is_inside: bool,
+    before_panic: bool,
+}
+
+impl Holder {
+    /// Who holds a lock after something is given back in this step, and whether that poisons it.
+    fn give_back(holder: Option<Self>, me: usize, step: Step) -> (Option<Self>, bool) {
+        let ends = matches!(step.what, What::End(_));
+        match holder {
+            Some(it) if it.thread == me && (it.is_inside || !(ends && step.is_inside)) => {
+                (None, it.before_panic && step.unwinds)
+            }
+            other => (other, false),
+        }
+    }
+}
+
+/// A mutex or a lock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Lock {
+    holder: Option<Holder>,
+    value: u32,
+    is_poisoned: bool,
+}
+
+impl Lock {
+    fn is_held_by(&self, me: usize) -> bool {
+        self.holder.is_some_and(|holder| holder.thread == me)
+    }
+
+    fn take(&mut self, holder: Holder, seen: &mut Seen) {
+        self.holder = Some(holder);
+        seen.extend(self.is_poisoned.then_some(POISONED));
+    }
+
+    fn give_back(&mut self, me: usize, step: Step) {
+        let (holder, poisons) = Holder::give_back(self.holder, me, step);
+        self.holder = holder;
+        self.is_poisoned |= poisons;
+    }
+}
+
 /// A state of the interpreter.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct State {
     counters: Vec<usize>,
     seen: Vec<Seen>,
     atomics: [u32; 2],
-    /// Who holds each, and what is inside.
-    mutexes: [(Option<usize>, u32); 2],
-    /// Who waits for the condition, and who was notified.
+    mutexes: [Lock; 2],
+    /// Who waits for the condition, who was notified, and how each held the mutex.
     waiting: BTreeSet<usize>,
     notified: BTreeSet<usize>,
-    readers: BTreeSet<usize>,
-    writer: Option<usize>,
-    inside: u32,
+    held: Vec<Option<Holder>>,
+    readers: BTreeSet<Holder>,
+    lock: Lock,
     queue: VecDeque<u32>,
     senders: usize,
     receiver_gone: bool,
@@ -273,51 +503,57 @@ impl State {
             counters: vec![0; count],
             seen: vec![Vec::new(); count],
             atomics: [0; 2],
-            mutexes: [(None, 0); 2],
+            mutexes: [Lock::default(); 2],
             waiting: BTreeSet::new(),
             notified: BTreeSet::new(),
+            held: vec![None; count],
             readers: BTreeSet::new(),
-            writer: None,
-            inside: 0,
+            lock: Lock::default(),
             queue: VecDeque::new(),
             senders: count - 1,
             receiver_gone: false,
         }
     }
 
-    /// At its end a thread gives back what it has, one thing after the other.
-    fn end(&mut self, code: &Code, me: usize, thing: usize) {
+    fn end_of_lock(&mut self, me: usize, step: Step) {
+        self.readers
+            .retain(|reader| Holder::give_back(Some(*reader), me, step).0.is_some());
+        self.lock.give_back(me, step);
+    }
+
+    /// A thread gives back what it has.
+    fn end(&mut self, code: &Code, me: usize, thing: usize, step: Step) {
         match thing {
-            0 | 1 => {
-                let mutex = &mut self.mutexes[thing];
-                mutex.0 = mutex.0.filter(|holder| *holder != me);
-            }
-            2 => {
-                self.readers.remove(&me);
-                self.writer = self.writer.filter(|writer| *writer != me);
-            }
+            0 | 1 => self.mutexes[thing].give_back(me, step),
+            2 => self.end_of_lock(me, step),
             _ if me == code.receiver => self.receiver_gone = true,
             _ => self.senders -= 1,
         }
     }
 
     /// What a thread can do.
-    fn after(&self, code: &Code, me: usize) -> Vec<Self> {
-        let acts = &code.threads[me];
+    fn after(&self, code: &Code, steps: &[Step], me: usize) -> Vec<Self> {
         let counter = self.counters[me];
         let mut next = self.clone();
         next.counters[me] += 1;
-        let Some(act) = acts.get(counter) else {
-            let thing = counter - acts.len();
-            if thing == THINGS {
-                return Vec::new();
+        let Some(step) = steps.get(counter).copied() else {
+            return Vec::new();
+        };
+        let act = match step.what {
+            What::Act(act) => act,
+            What::End(thing) => {
+                next.end(code, me, thing, step);
+                return vec![next];
             }
-            next.end(code, me, thing);
-            return vec![next];
+        };
+        let holder = Holder {
+            thread: me,
+            is_inside: step.is_inside,
+            before_panic: !step.unwinds,
         };
         let who = me as u32;
         let seen = &mut next.seen[me];
-        match *act {
+        match act {
             Act::Load(a) => seen.push(self.atomics[a]),
             Act::Store(a, value) => next.atomics[a] = value,
             Act::Add(a) => {
@@ -331,28 +567,31 @@ impl State {
                 }
                 other => seen.push(other + 10),
             },
-            Act::Lock(m) if self.mutexes[m].0.is_some() => return Vec::new(),
-            Act::Lock(m) => next.mutexes[m].0 = Some(me),
+            Act::Lock(m) if self.mutexes[m].holder.is_some() => return Vec::new(),
+            Act::Lock(m) => next.mutexes[m].take(holder, seen),
+            Act::TryLock(m) if self.mutexes[m].holder.is_some() => seen.push(0),
             Act::TryLock(m) => {
-                seen.push(u32::from(self.mutexes[m].0.is_none()));
-                next.mutexes[m].0 = Some(self.mutexes[m].0.unwrap_or(me));
+                next.mutexes[m].take(holder, seen);
+                seen.push(1);
             }
-            Act::Touch(m) if self.mutexes[m].0 == Some(me) => {
-                seen.push(self.mutexes[m].1);
-                next.mutexes[m].1 = self.mutexes[m].1 * 3 + who + 1;
+            Act::Touch(m) if self.mutexes[m].is_held_by(me) => {
+                seen.push(self.mutexes[m].value);
+                next.mutexes[m].value = self.mutexes[m].value * 3 + who + 1;
             }
-            Act::Unlock(m) if self.mutexes[m].0 == Some(me) => next.mutexes[m].0 = None,
+            Act::Unlock(m) => next.mutexes[m].give_back(me, step),
             Act::Wait(m) if self.notified.contains(&me) => {
-                if self.mutexes[m].0.is_some() {
+                if self.mutexes[m].holder.is_some() {
                     return Vec::new();
                 }
-                next.mutexes[m].0 = Some(me);
+                let held = self.held[me].expect("it was held");
+                next.mutexes[m].take(held, seen);
                 next.notified.remove(&me);
+                next.held[me] = None;
             }
             Act::Wait(_) if self.waiting.contains(&me) => return Vec::new(),
-            Act::Wait(m) if self.mutexes[m].0 == Some(me) => {
+            Act::Wait(m) if self.mutexes[m].is_held_by(me) => {
                 next.counters[me] = counter;
-                next.mutexes[m].0 = None;
+                next.held[me] = next.mutexes[m].holder.take();
                 next.waiting.insert(me);
             }
             Act::NotifyOne if !self.waiting.is_empty() => {
@@ -365,22 +604,22 @@ impl State {
                 return any.collect();
             }
             Act::NotifyAll => next.notified.append(&mut next.waiting),
-            Act::Touch(_) | Act::Unlock(_) | Act::Wait(_) | Act::NotifyOne => {}
-            Act::Read if self.writer.is_some() => return Vec::new(),
+            Act::Touch(_) | Act::Wait(_) | Act::NotifyOne => {}
+            Act::Read if self.lock.holder.is_some() => return Vec::new(),
             Act::Read => {
-                seen.push(self.inside);
-                next.readers.insert(me);
+                seen.extend(self.lock.is_poisoned.then_some(POISONED));
+                seen.push(self.lock.value);
+                next.readers.insert(holder);
             }
-            Act::Write if self.writer.is_some() || !self.readers.is_empty() => return Vec::new(),
+            Act::Write if self.lock.holder.is_some() || !self.readers.is_empty() => {
+                return Vec::new();
+            }
             Act::Write => {
-                seen.push(self.inside);
-                next.inside = self.inside * 3 + who + 1;
-                next.writer = Some(me);
+                next.lock.take(holder, seen);
+                seen.push(self.lock.value);
+                next.lock.value = self.lock.value * 3 + who + 1;
             }
-            Act::EndReadOrWrite => {
-                next.readers.remove(&me);
-                next.writer = self.writer.filter(|writer| *writer != me);
-            }
+            Act::EndReadOrWrite => next.end_of_lock(me, step),
             Act::Send if self.receiver_gone => seen.push(GONE),
             Act::Send if code.room.is_some_and(|room| self.queue.len() >= room) => {
                 return Vec::new();
@@ -392,34 +631,36 @@ impl State {
             Act::Receive | Act::TryReceive => match next.queue.pop_front() {
                 Some(value) => seen.push(value),
                 None if self.senders == 0 => seen.push(GONE),
-                None if *act == Act::TryReceive => seen.push(NO),
+                None if act == Act::TryReceive => seen.push(NO),
                 None => return Vec::new(),
             },
+            Act::IsPoisoned(m) => seen.push(u32::from(self.mutexes[m].is_poisoned)),
+            Act::ClearPoison(m) => next.mutexes[m].is_poisoned = false,
         }
         vec![next]
     }
 }
 
-/// What a thread may have at its end: mutexes, the lock, an end of the channel.
-const THINGS: usize = 4;
-
 /// The same by trying everything: what is seen at the ends, and whether somebody may get stuck. `None` if
 /// it is too much.
 fn interpreted(code: &Code) -> Option<(BTreeSet<Vec<Seen>>, bool)> {
+    let steps: Vec<Vec<Step>> = code.threads.iter().map(steps).collect();
     let successors = |state: &State| {
-        let threads = 0..code.threads.len();
-        threads.flat_map(|me| state.after(code, me)).collect()
+        let threads = steps.iter().enumerate();
+        threads
+            .flat_map(|(me, steps)| state.after(code, steps, me))
+            .collect()
     };
-    let is_done = |(counter, acts): (&usize, &Vec<Act>)| *counter == acts.len() + THINGS;
+    let is_done = |(counter, steps): (&usize, &Vec<Step>)| *counter == steps.len();
     let seen = |state: &State| state.seen.clone();
     try_everything(State::new(code), successors, |state| {
-        let mut threads = state.counters.iter().zip(&code.threads);
+        let mut threads = state.counters.iter().zip(&steps);
         threads.all(is_done).then(|| seen(state))
     })
 }
 
 fn compare(seeds: std::ops::Range<u64>) {
-    let (mut compared, mut deadlocks, mut several) = (0, 0, 0);
+    let (mut compared, mut deadlocks, mut several, mut poisoned) = (0, 0, 0, 0);
     for seed in seeds {
         let code = random_code(seed);
         let Some((ends, stuck)) = interpreted(&code) else {
@@ -433,9 +674,14 @@ fn compare(seeds: std::ops::Range<u64>) {
         compared += 1;
         deadlocks += usize::from(stuck);
         several += usize::from(!stuck && ends.len() > 1);
+        let mut seen = ends.iter().flatten().flatten();
+        poisoned += usize::from(!stuck && seen.any(|seen| *seen == POISONED));
     }
-    eprintln!("{compared} compared, {deadlocks} with deadlocks, {several} with several ends");
-    assert!(compared > 0 && deadlocks > 0 && several > 0);
+    eprintln!(
+        "{compared} compared, {deadlocks} with deadlocks, {several} with several ends, {poisoned} with \
+         poisoned locks"
+    );
+    assert!(compared > 0 && deadlocks > 0 && several > 0 && poisoned > 0);
 }
 
 #[test]

@@ -3,10 +3,11 @@
 //! one.
 
 use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind, set_hook, take_hook};
 use std::sync::{Mutex as Plain, PoisonError};
 
 use stubborn_dpor::sync::atomic::{AtomicU32, Ordering};
-use stubborn_dpor::sync::{Arc, Barrier, Mutex, Once, Weak};
+use stubborn_dpor::sync::{Arc, Barrier, Mutex, Once, OnceState, Weak};
 use stubborn_dpor::{Algorithm, Check, FailureKind, thread};
 use stubborn_system::Random;
 
@@ -29,6 +30,10 @@ enum Act {
     Park,
     Unpark(usize),
     Once,
+    /// Panics inside.
+    OnceInVain,
+    /// Whatever came before.
+    OnceAgain,
     IsDone,
     Barrier,
     Log,
@@ -36,7 +41,8 @@ enum Act {
 
 #[derive(Clone, Debug)]
 struct Code {
-    threads: Vec<Vec<Act>>,
+    /// Acts, and whether a destructor does them while the stack unwinds, which is to change nothing.
+    threads: Vec<Vec<(Act, bool)>>,
     /// Who drops the value can be seen.
     is_loud: bool,
     /// Threads that the barrier is for.
@@ -50,7 +56,7 @@ fn random_code(seed: u64) -> Code {
     let length = if count == 2 { 4 } else { 2 };
     let mut thread = || {
         let acts = (0..1 + random.below(length)).map(|_| {
-            match (topics[random.below(2)], random.below(4)) {
+            let act = match (topics[random.below(2)], random.below(4)) {
                 (0, 0) => Act::Clone,
                 (0, 1) => Act::Drop,
                 (0, 2) => Act::Unwrap,
@@ -62,11 +68,16 @@ fn random_code(seed: u64) -> Code {
                 (2, 0) => Act::Park,
                 (2, 1) => Act::Unpark(random.below(count)),
                 (2, _) => Act::Touch(random.percent(50)),
-                (_, 0) => Act::Once,
+                (_, 0) => match random.below(3) {
+                    0 => Act::Once,
+                    1 => Act::OnceInVain,
+                    _ => Act::OnceAgain,
+                },
                 (_, 1) => Act::IsDone,
                 (_, 2) => Act::Barrier,
                 _ => Act::Touch(false),
-            }
+            };
+            (act, random.percent(30))
         });
         acts.collect()
     };
@@ -140,18 +151,47 @@ struct Shared {
     threads: Mutex<Vec<thread::Thread>>,
 }
 
-fn run_thread<T: Value>(
+/// A real thread.
+struct Runner<'s, T: Value> {
     me: u32,
-    acts: &[Act],
-    threads: &[thread::Thread],
-    shared: &Shared,
-    own: Arc<T>,
-    weak: &Weak<T>,
-) -> Seen {
-    let (mut seen, mut own) = (Vec::new(), vec![own]);
-    for act in acts {
-        match *act {
-            Act::Clone => own.extend(own.first().cloned().into_iter().collect::<Vec<_>>()),
+    threads: &'s [thread::Thread],
+    shared: &'s Shared,
+    own: Vec<Arc<T>>,
+    weak: &'s Weak<T>,
+    seen: Seen,
+}
+
+/// Does something when it is dropped.
+struct Last<'r, 's, T: Value>(&'r mut Runner<'s, T>, Act);
+
+impl<T: Value> Drop for Last<'_, '_, T> {
+    fn drop(&mut self) {
+        self.0.act(self.1);
+    }
+}
+
+impl<T: Value> Runner<'_, T> {
+    fn run(mut self, acts: &[(Act, bool)]) -> Seen {
+        for (act, unwinds) in acts {
+            if *unwinds {
+                let end = catch_unwind(AssertUnwindSafe(|| {
+                    let _last = Last(&mut self, *act);
+                    // Without a message.
+                    resume_unwind(Box::new(()));
+                }));
+                assert!(end.is_err());
+            } else {
+                self.act(*act);
+            }
+        }
+        self.seen
+    }
+
+    fn act(&mut self, act: Act) {
+        let (me, seen, own) = (self.me, &mut self.seen, &mut self.own);
+        let (shared, weak) = (self.shared, self.weak);
+        match act {
+            Act::Clone => own.extend(own.first().cloned()),
             Act::Drop => drop(own.pop()),
             Act::Unwrap => match own.pop().map(Arc::try_unwrap) {
                 Some(Ok(value)) => seen.push(100 + value.inside()),
@@ -178,14 +218,27 @@ fn run_thread<T: Value>(
                 seen.extend(before.filter(|_| looks));
             }
             Act::Park => thread::park(),
-            Act::Unpark(other) => threads[other].unpark(),
-            Act::Once => shared.once.call_once(|| seen.push(50 + me)),
+            Act::Unpark(other) => self.threads[other].unpark(),
+            Act::Once => {
+                let call = || shared.once.call_once(|| seen.push(50 + me));
+                if catch_unwind(AssertUnwindSafe(call)).is_err() {
+                    seen.push(60);
+                }
+            }
+            Act::OnceInVain => {
+                let in_vain = || shared.once.call_once(|| resume_unwind(Box::new(())));
+                let end = catch_unwind(AssertUnwindSafe(in_vain));
+                seen.push(if end.is_err() { 60 } else { 61 });
+            }
+            Act::OnceAgain => {
+                let again = |state: &OnceState| seen.push(70 + u32::from(state.is_poisoned()));
+                shared.once.call_once_force(again);
+            }
             Act::IsDone => seen.push(u32::from(shared.once.is_completed())),
             Act::Barrier => seen.push(u32::from(shared.barrier.wait().is_leader())),
             Act::Log => seen.push(shared.log.load(Ordering::SeqCst)),
         }
     }
-    seen
 }
 
 /// What all executions have seen; `None` if one gets stuck.
@@ -215,7 +268,15 @@ fn checked<T: Value>(code: &Code, algorithm: Algorithm) -> Option<BTreeSet<Vec<S
                 let weak = weak.clone();
                 thread::spawn(move || {
                     let threads = shared.threads.lock().unwrap().clone();
-                    run_thread(me as u32, &acts, &threads, &shared, own, &weak)
+                    let runner = Runner {
+                        me: me as u32,
+                        threads: &threads,
+                        shared: &shared,
+                        own: vec![own],
+                        weak: &weak,
+                        seen: Vec::new(),
+                    };
+                    runner.run(&acts)
                 })
             })
             .collect();
@@ -254,6 +315,8 @@ struct State {
     log: u32,
     tokens: BTreeSet<usize>,
     is_done: bool,
+    /// Begun, and ended by a panic.
+    is_poisoned: bool,
     come: usize,
     /// Who waits at the barrier, and who may go on.
     waiting: BTreeSet<usize>,
@@ -273,6 +336,7 @@ impl State {
             log: 0,
             tokens: BTreeSet::new(),
             is_done: false,
+            is_poisoned: false,
             come: 0,
             waiting: BTreeSet::new(),
             released: BTreeSet::new(),
@@ -304,7 +368,7 @@ impl State {
             return Some(next);
         }
         let (has, count) = (self.own[me] > 0, self.count() as u32);
-        let Some(act) = code.threads[me].get(self.counters[me]) else {
+        let Some((act, _)) = code.threads[me].get(self.counters[me]) else {
             // What is left is dropped at the end, one after the other.
             if !has {
                 return None;
@@ -350,9 +414,18 @@ impl State {
                 }
             }
             Act::Unpark(other) => drop(next.tokens.insert(other)),
-            Act::Once => {
+            Act::Once | Act::OnceInVain if !self.is_done && self.is_poisoned => {
+                next.seen[me].push(60);
+            }
+            Act::OnceInVain => {
+                next.seen[me].push(if self.is_done { 61 } else { 60 });
+                next.is_poisoned = true;
+            }
+            Act::Once | Act::OnceAgain => {
                 if !self.is_done {
-                    next.seen[me].push(50 + me as u32);
+                    let is_again = *act == Act::OnceAgain;
+                    let again = 70 + u32::from(self.is_poisoned);
+                    next.seen[me].push(if is_again { again } else { 50 + me as u32 });
                 }
                 next.is_done = true;
             }
@@ -385,7 +458,7 @@ fn interpreted(code: &Code) -> Option<(BTreeSet<Vec<Seen>>, bool)> {
         let threads = 0..code.threads.len();
         threads.filter_map(|me| state.after(code, me)).collect()
     };
-    let is_done = |(counter, acts): (&usize, &Vec<Act>)| *counter == acts.len();
+    let is_done = |(counter, acts): (&usize, &Vec<(Act, bool)>)| *counter == acts.len();
     let seen = |state: &State| {
         let mut end = state.seen.clone();
         end.push(vec![state.log]);
@@ -397,7 +470,19 @@ fn interpreted(code: &Code) -> Option<(BTreeSet<Vec<Seen>>, bool)> {
     })
 }
 
+/// A panic of a poisoned `Once` is expected thousands of times: no message, and no backtrace.
+fn expect_poisoned() {
+    let others = take_hook();
+    set_hook(Box::new(move |panic| {
+        let text = panic.payload().downcast_ref::<&str>();
+        if !text.is_some_and(|text| text.contains("previously been poisoned")) {
+            others(panic);
+        }
+    }));
+}
+
 fn compare(seeds: std::ops::Range<u64>) {
+    expect_poisoned();
     let (mut compared, mut deadlocks, mut several) = (0, 0, 0);
     for seed in seeds {
         let code = random_code(seed);

@@ -13,7 +13,7 @@ use stubborn_reduce::{Aim, Config, Plan, StubbornReduction};
 use stubborn_search::{
     Limit, Limits, Progress, STATES_OF_PRODUCT, SearchError, better_tree_of_product,
 };
-use stubborn_store::saved::{Sink, damaged};
+use stubborn_store::saved::{Kind, Sink, damaged};
 use stubborn_store::{Leaves, MemoryBudget, StateHandle, Store, StoreOptions};
 use stubborn_system::{BitSet, LabelId, Reducer, Reduction, Relations, Spent, System};
 
@@ -155,9 +155,6 @@ pub(crate) struct Everywhere<'f> {
 /// So many walks may fail to find out which states to expand wherever they occur; then all
 /// are.
 const MOST_WALKS: u32 = 12;
-
-/// What the bytes of a check mean that is kept.
-const KEPT: u64 = 2002;
 
 /// Of the thread of a check that can be paused: as much as a program's first thread has.
 const STACK: usize = 8 << 20;
@@ -505,7 +502,7 @@ impl<'a> Check<'a> {
             return Ok(None);
         };
         let saved = kept::read(&mut begun, |source| {
-            source.at_most(KEPT, "no check was saved")?;
+            source.expect(Kind::Check, "no check was saved")?;
             source.text()
         })?;
         let own = self.description(prepared);
@@ -529,7 +526,7 @@ impl<'a> Check<'a> {
         if self.system.is_spoilt() {
             return Err(std::io::ErrorKind::Unsupported.into());
         }
-        sink.number(KEPT)?;
+        sink.number(Kind::Check.number())?;
         sink.text(&self.description(prepared))?;
         match everywhere {
             None => sink.number(0)?,

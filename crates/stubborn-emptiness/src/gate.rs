@@ -16,7 +16,7 @@ pub(crate) struct Gate {
 struct Now {
     /// States that may be entered; `None` if the check is to end.
     most: Option<u64>,
-    /// So many states were entered, by a worker that waits.
+    /// The largest limit at which a worker waits.
     waiting: Option<u64>,
     /// No worker will come any more.
     done: bool,
@@ -38,7 +38,7 @@ impl Gate {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A worker: waits if there are more states than there may be. The new limit.
+    /// Blocks a worker while `states` exceeds the limit. Returns the limit in force, or why the check ends.
     pub(crate) fn pass(&self, states: u64) -> Result<u64, Limit> {
         let mut now = self.lock();
         loop {
@@ -61,8 +61,8 @@ impl Gate {
         self.changed.notify_all();
     }
 
-    /// Whoever decides: waits for workers to wait, and lets them go on as `ask` says of their
-    /// number of states, or ends them, until they are done.
+    /// Calls `ask` with each limit at which workers wait, until no worker will come any more. `ask` returns a
+    /// larger limit, with which they go on; with `None`, or one that is not larger, the check ends.
     pub(crate) fn attend(&self, mut ask: impl FnMut(u64) -> Option<u64>) {
         let mut now = self.lock();
         while !now.done {

@@ -26,7 +26,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use stubborn_cluster::{Arrival, Cluster, Exchange, LEADER, Lost, hash_of, owner_of};
 use stubborn_ltl::automaton::Marks;
 use stubborn_search::{Limit, SearchError};
-use stubborn_store::saved::{Sink, Source, damaged};
+use stubborn_store::saved::{Kind, Sink, Source, damaged};
 
 use rapidhash::RapidHashMap;
 
@@ -61,8 +61,6 @@ const REACHED: u8 = 2;
 /// Its edges are followed next: only where that is written down.
 const NEXT: u8 = 4;
 
-/// What the bytes of a check mean that is kept.
-const KEPT_APART: u64 = 2002;
 /// The passes between whose rounds that is done, by number.
 const PASSES: [Pass; 3] = [Pass::Explore, Pass::Reach, Pass::Remove];
 /// Bytes that are written at once.
@@ -374,7 +372,7 @@ impl<'o, 'p> Owcty<'o, 'p> {
         self.cluster.gather(sink.output(), |output| {
             let sink = &mut Sink::new(output);
             if is_leader {
-                sink.number(KEPT_APART)?;
+                sink.number(Kind::DistributedCheck.number())?;
                 sink.text(description)?;
                 sink.numbers(head)?;
             }
@@ -404,7 +402,7 @@ impl<'o, 'p> Owcty<'o, 'p> {
         let mut head = Vec::new();
         if self.cluster.is_leader() {
             head = kept::read(&mut begun, |source| {
-                source.at_most(KEPT_APART, "no check was saved")?;
+                source.expect(Kind::DistributedCheck, "no check was saved")?;
                 match source.text()? {
                     saved if saved == description => {}
                     saved => return Err(damaged(&format!("another check was saved: {saved}"))),

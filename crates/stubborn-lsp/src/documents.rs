@@ -108,11 +108,7 @@ impl Documents {
                 None => document.text = change.text,
                 Some(range) => {
                     let lines = Lines::new(&document.text);
-                    let start = lines.offset(&document.text, range.start, encoding);
-                    let end = lines.offset(&document.text, range.end, encoding);
-                    document
-                        .text
-                        .replace_range(start..end.max(start), &change.text);
+                    lines.replace(&mut document.text, range, &change.text, encoding);
                 }
             }
         }

@@ -7,8 +7,9 @@
 //! messages of later stages, and the ranges of values that hovers show. While a text is wrong, the
 //! ranges of the last good one stay.
 //!
-//! [`serve`] speaks on standard input and output, [`serve_on`] on any connection. Commands behind
-//! code lenses run the program that this is part of, as the analyst says.
+//! [`serve`] speaks on standard input and output, [`serve_streams`] on any pair of streams (by
+//! [`transport`]), [`serve_on`] on any connection. Commands behind code lenses run the program that this is
+//! part of, as the analyst says.
 
 #![forbid(unsafe_code)]
 
@@ -22,8 +23,10 @@ mod lenses;
 mod position;
 mod promela;
 mod server;
+pub mod transport;
 mod uri;
 
+use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 
 use stubborn_diagnostics::Diagnostic;
@@ -103,9 +106,23 @@ pub trait Analyst: Send + Sync + 'static {
 /// without.
 ///
 /// # Errors
-/// If the connection breaks, or the editor breaks the protocol.
+/// If the connection breaks.
 pub fn serve(analyst: impl Analyst) -> Result<bool, String> {
-    let (connection, threads) = Connection::stdio();
+    let input = std::io::BufReader::new(std::io::stdin());
+    serve_streams(input, std::io::stdout(), analyst)
+}
+
+/// Serves one editor at the other ends of two streams.
+///
+/// # Errors
+/// As [`serve`].
+pub fn serve_streams<R, W>(input: R, output: W, analyst: impl Analyst) -> Result<bool, String>
+where
+    R: BufRead + Send + 'static,
+    W: Write + Send + 'static,
+{
+    let threads = transport::connect(input, output);
+    let (connection, threads) = threads.map_err(|error| error.to_string())?;
     let orderly = serve_on(connection, analyst)?;
     // The thread that reads waits for an editor that may never say more.
     if orderly {

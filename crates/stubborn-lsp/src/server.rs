@@ -48,11 +48,35 @@ const NO_PROCESS: &str = "PML040";
 /// The stack of the thread that analyses: expressions may nest deeply.
 const STACK: usize = 256 << 20;
 
+/// Waits for the request that everything begins with; nothing if the editor goes.
+fn begin(connection: &Connection) -> Option<(RequestId, InitializeParams)> {
+    loop {
+        match connection.receiver.recv().ok()? {
+            Message::Request(request) => {
+                let id = request.id.clone();
+                let refused = match request.method == ask::Initialize::METHOD {
+                    true => match extract::<ask::Initialize>(request) {
+                        Ok(params) => return Some((id, params)),
+                        Err(refused) => refused,
+                    },
+                    false => {
+                        let why = format!("`{}` comes first", ask::Initialize::METHOD);
+                        (ErrorCode::ServerNotInitialized, why)
+                    }
+                };
+                let response = Response::new_err(id, refused.0 as i32, refused.1);
+                connection.sender.send(response.into()).ok()?;
+            }
+            Message::Notification(note) if note.method == note::Exit::METHOD => return None,
+            Message::Notification(_) | Message::Response(_) => {}
+        }
+    }
+}
+
 pub(crate) fn run(connection: Connection, analyst: Arc<dyn Analyst>) -> Result<bool, String> {
-    let broken = |error: lsp_server::ProtocolError| error.to_string();
-    let (id, params) = connection.initialize_start().map_err(broken)?;
-    let params: InitializeParams = serde_json::from_value(params)
-        .map_err(|error| format!("the editor's first message is wrong: {error}"))?;
+    let Some((id, params)) = begin(&connection) else {
+        return Ok(false);
+    };
     let encoding = encoding(&params);
     let answer = serde_json::to_value(InitializeResult {
         capabilities: capabilities(encoding),
@@ -62,7 +86,10 @@ pub(crate) fn run(connection: Connection, analyst: Arc<dyn Analyst>) -> Result<b
         }),
     });
     let answer = answer.map_err(|error| error.to_string())?;
-    connection.initialize_finish(id, answer).map_err(broken)?;
+    let answer = Response::new_ok(id, answer);
+    if connection.sender.send(answer.into()).is_err() {
+        return Ok(false);
+    }
 
     let (tasks, todo) = unbounded();
     let (done, findings) = unbounded();
@@ -82,8 +109,9 @@ pub(crate) fn run(connection: Connection, analyst: Arc<dyn Analyst>) -> Result<b
         dirty: Vec::new(),
         can_show_documents: can_show_documents(&params),
         children: lenses::Children::default(),
+        is_over: false,
     };
-    server.serve(&findings)
+    Ok(server.serve(&findings))
 }
 
 /// Bytes if the editor can count them, else what every editor can count.
@@ -192,6 +220,8 @@ struct Server {
     dirty: Vec<Uri>,
     can_show_documents: bool,
     children: lenses::Children,
+    /// The editor has asked for the end.
+    is_over: bool,
 }
 
 impl Drop for Server {
@@ -215,10 +245,11 @@ impl Server {
         }
     }
 
-    fn serve(&mut self, findings: &Receiver<Found>) -> Result<bool, String> {
+    /// Until the editor goes: whether it has said so before.
+    fn serve(&mut self, findings: &Receiver<Found>) -> bool {
         loop {
             match self.next(findings) {
-                Event::Gone => return Ok(false),
+                Event::Gone => return false,
                 Event::Pause => self.look_at_changes(),
                 Event::Found(found) => {
                     if self
@@ -229,16 +260,12 @@ impl Server {
                     }
                 }
                 Event::Message(Message::Request(request)) => {
-                    let shutdown = self.connection.handle_shutdown(&request);
-                    if shutdown.map_err(|error| error.to_string())? {
-                        return Ok(true);
-                    }
                     let response = self.answer(request);
                     self.send(Message::Response(response));
                 }
                 Event::Message(Message::Notification(notification)) => {
                     if notification.method == note::Exit::METHOD {
-                        return Ok(false);
+                        return self.is_over;
                     }
                     self.notice(notification);
                 }
@@ -421,7 +448,19 @@ impl Server {
     fn dispatch(&mut self, request: Request) -> Result<Value, (ErrorCode, String)> {
         let encoding = self.encoding;
         let method = request.method.clone();
+        if self.is_over {
+            let message = format!("`{}` came before", ask::Shutdown::METHOD);
+            return Err((ErrorCode::InvalidRequest, message));
+        }
         Ok(match method.as_str() {
+            ask::Initialize::METHOD => {
+                let message = "it has begun already".to_owned();
+                return Err((ErrorCode::InvalidRequest, message));
+            }
+            ask::Shutdown::METHOD => {
+                self.is_over = true;
+                Value::Null
+            }
             ask::HoverRequest::METHOD => {
                 let place = extract::<ask::HoverRequest>(request)?.text_document_position_params;
                 self.about(&place.text_document.uri, |document, shallow| {

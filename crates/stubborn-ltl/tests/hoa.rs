@@ -118,6 +118,8 @@ fn the_rest_is_refused() {
         (with("Inf(0)", "(Inf(0)"), "HOA001"),
         (with("[!0] 0\n[0] 0 {0}", "0 0 0"), "HOA008"),
         (with("AP:", "Fancy: 1 AP:"), "HOA009"),
+        (with("AP:", "acc-name: generalized-Buchi 2 AP:"), "HOA012"),
+        (with("AP:", "acc-name: co-Buchi AP:"), "HOA012"),
         (with("--END--", "--ABORT--"), "HOA010"),
         (with("--END--", ""), "HOA001"),
         (with("[!0]", "[!0"), "HOA001"),
@@ -204,4 +206,59 @@ fn graphs_for_people() {
     let dot = write_dot(&one(INFINITELY_OFTEN), Some("GF \"p\""));
     assert!(dot.contains("0 -> 0 [label=\"p {0}\"]"), "{dot}");
     assert!(dot.contains("label=\"GF \\\"p\\\"\""), "{dot}");
+}
+
+#[test]
+fn names_of_acceptance_agree_with_it() {
+    let conditions = [
+        "0 t",
+        "1 t",
+        "1 Inf(0)",
+        "2 Inf(0)",
+        "2 Inf(0)&Inf(1)",
+        "3 Inf(0)&Inf(1)&Inf(2)",
+    ];
+    let sets = [0, 0, 1, 1, 2, 3];
+    // Each with the numbers of sets that it stands for.
+    let names: [(&str, &[usize]); 17] = [
+        ("all", &[0]),
+        ("Buchi", &[1]),
+        ("generalized-Buchi 0", &[0]),
+        ("generalized-Buchi 1", &[1]),
+        ("generalized-Buchi 2", &[2]),
+        ("generalized-Buchi", &[]),
+        ("none", &[]),
+        ("co-Buchi", &[]),
+        ("generalized-co-Buchi 2", &[]),
+        ("Streett 0", &[0]),
+        ("Streett 1", &[]),
+        ("Rabin 1", &[]),
+        ("generalized-Rabin 2 1 2", &[]),
+        ("parity max even 1", &[1]),
+        ("parity min odd 1", &[]),
+        ("parity max even 2", &[]),
+        // Not of the format: a remark.
+        ("my-own 7", &[0, 1, 2, 3]),
+    ];
+    for (condition, sets) in conditions.into_iter().zip(sets) {
+        for (name, fits) in names {
+            for headers in [
+                format!("acc-name: {name}\nAcceptance: {condition}"),
+                format!("Acceptance: {condition}\nacc-name: {name}"),
+            ] {
+                let text = format!(
+                    "HOA: v1\nStates: 1\nStart: 0\nAP: 0\n{headers}\n--BODY--\nState: 0\n[t] 0\n--END--\n"
+                );
+                let (automata, messages) = read_hoa(&text);
+                let codes: Vec<&str> = messages.iter().map(|message| message.code).collect();
+                let expected = if fits.contains(&sets) {
+                    vec![]
+                } else {
+                    vec!["HOA012"]
+                };
+                assert_eq!(codes, expected, "{headers}");
+                assert_eq!(automata.len(), 1 - expected.len());
+            }
+        }
+    }
 }

@@ -24,6 +24,7 @@ pub(crate) fn script() -> String {
 }
 
 /// The page that loads script and styles from its server.
+#[cfg(feature = "serve")]
 pub(crate) fn html() -> &'static str {
     HTML
 }

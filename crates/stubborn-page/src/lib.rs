@@ -4,6 +4,7 @@
 mod check;
 mod front;
 mod report;
+#[cfg(feature = "serve")]
 mod server;
 mod session;
 mod sets;
@@ -12,6 +13,7 @@ mod trace;
 
 pub use check::{Answer, Check};
 pub use report::report;
-pub use server::{Address, Page, SURVEY_TIME, SURVEYED, Serve, ServeOptions, serve};
-pub use session::{Refusal, Request, Session};
+#[cfg(feature = "serve")]
+pub use server::{Address, Page, Serve, ServeOptions, serve};
+pub use session::{Refusal, Request, SURVEY_TIME, SURVEYED, Session};
 pub use subject::{Arrow, File, Place, Question, Subject, Temporal};

@@ -18,6 +18,11 @@ use crate::sets::{Chosen, Knowledge};
 use crate::subject::Subject;
 use crate::trace;
 
+/// Most states that are looked at to see which transitions can be taken.
+pub const SURVEYED: u64 = 200_000;
+/// The longest time for it.
+pub const SURVEY_TIME: Duration = Duration::from_secs(3);
+
 /// Files above so many bytes are cut.
 const LARGEST_FILE: usize = 1 << 20;
 /// Most states that one answer expands.

@@ -2,8 +2,8 @@
 //!
 //! A reduced state costs more than a full one, and so do relations and the look at whether they
 //! are worth it. So a search starts without reduction, and most models are done before any of
-//! that is asked. After
-//! [`FIRST_PAUSE`] states it waits: the relations are computed, and the first
+//! that is asked. After [`FEWEST_STATES`] it waits, later where relations of many transitions are still to be
+//! computed, and after [`FIRST_PAUSE`] at the latest: the relations are computed, and the first
 //! levels of the reduced searches are compared with its own. There may be several ways to answer
 //! all questions, and the first one that leaves few states counts. If very few would be left, or
 //! few and the levels say that much is still to come, the reduced searches begin, and what was done

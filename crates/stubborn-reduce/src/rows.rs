@@ -33,6 +33,12 @@ impl Row<'_> {
     }
 }
 
+/// Where a row begins. A relation beyond that is refused, because a number that is cut short would be
+/// another row.
+fn start(at: usize) -> u32 {
+    u32::try_from(at).expect("a relation of fewer than 2^32 pairs")
+}
+
 impl Rows {
     /// Sorts each row and drops repetitions.
     pub(crate) fn new(columns: usize, rows: Vec<Vec<u32>>) -> Self {
@@ -43,7 +49,7 @@ impl Rows {
             row.sort_unstable();
             row.dedup();
             entries.extend_from_slice(&row);
-            starts.push(entries.len() as u32);
+            starts.push(start(entries.len()));
         }
         Self::finish(starts, entries, words)
     }
@@ -54,7 +60,7 @@ impl Rows {
         let mut entries = Vec::new();
         for row in rows {
             entries.extend_from_slice(&row);
-            starts.push(entries.len() as u32);
+            starts.push(start(entries.len()));
         }
         Self {
             starts,

@@ -23,7 +23,7 @@ use crate::entry::ChunkWriter;
 use crate::expand::{Choice, Expander};
 use crate::flags;
 use crate::packed::Packed;
-use crate::proviso::{Known, Ruling, SafetyProviso};
+use crate::proviso::{Known, Ruling, SafetyProviso, Selected};
 use crate::result::{Limit, SearchResult};
 use crate::saved::{Reading, save_chunks};
 use crate::settle::Settling;
@@ -522,7 +522,8 @@ impl<'a, const PROVISO: bool> Walker<'a, PROVISO> {
             .extend(inserted.map(|one| flags::known(one.is_new, one.flags)));
         self.batch.clear();
         stored?;
-        match self.proviso.map(|proviso| proviso.ruling(&self.kept)) {
+        let selected = Selected::new(&self.kept, self.expander.chosen.len());
+        match self.proviso.map(|proviso| proviso.ruling(&selected)) {
             Some(Ruling::Expanded) => self.store_rest_later(state),
             Some(Ruling::PutOff) => self.put_off.push(state),
             Some(Ruling::Reduced) | None => {}

@@ -11,7 +11,7 @@ use crate::config::{Limits, Stop};
 use crate::progress::Progress;
 use crate::result::Limit;
 
-/// A thread must stop; [`Control::end`] says why.
+/// A thread must stop. [`Control::limit`] says why, if a limit was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Halt;
 

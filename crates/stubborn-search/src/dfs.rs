@@ -24,7 +24,7 @@ use crate::control::Halt;
 use crate::expand::{Choice, Expander};
 use crate::flags;
 use crate::memory::Words;
-use crate::proviso::{Known, Ruling, SafetyProviso};
+use crate::proviso::{Known, Ruling, SafetyProviso, Selected};
 use crate::saved::Reading;
 use crate::sharing::{Origin, Packet, Pool};
 use crate::stack::Stack;
@@ -401,7 +401,8 @@ impl<'a, const PROVISO: bool> Walker<'a, PROVISO> {
             return self.explore(Part::All);
         }
         self.explore(Part::Chosen)?;
-        match self.proviso.map(|proviso| proviso.ruling(&self.kept)) {
+        let selected = Selected::new(&self.kept, self.expander.chosen.len());
+        match self.proviso.map(|proviso| proviso.ruling(&selected)) {
             Some(Ruling::Expanded) => self.explore(Part::Rest),
             _ => Ok(()),
         }

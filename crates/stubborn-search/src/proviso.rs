@@ -30,12 +30,53 @@ pub trait SafetyProviso: Send + Sync {
     /// The order that it needs, if it needs one. Depth-first order is that of one thread.
     fn order(&self) -> Option<Order>;
 
-    /// What becomes of a state whose kept successors, all stored by now, are like this.
+    /// What becomes of a state whose selected successors, all stored by now, are like this.
     ///
     /// On several threads: the state was marked as closed before the successors' marks were
     /// read, with sequential consistency, so that of two states that are each other's
     /// successors at least one sees the other as [`Known::Closed`].
-    fn ruling(&self, kept: &[Known]) -> Ruling;
+    fn ruling(&self, selected: &Selected<'_>) -> Ruling;
+
+    /// Whether searches level by level may use it that know of a successor only whether it is closed, and
+    /// ask for no ruling. They expand every reduced state all of whose selected successors are closed, and
+    /// no other. Engines of that kind refuse provisos that do not allow it.
+    fn allows_levels(&self) -> bool {
+        false
+    }
+}
+
+/// What the search knows of **all** selected successors of a state. Only a search that has stored each of
+/// them can make one: a proviso need not ask whether some are missing, or invented.
+#[derive(Debug)]
+pub struct Selected<'k>(&'k [Known]);
+
+impl<'k> Selected<'k> {
+    /// Of so many selected successors.
+    ///
+    /// # Panics
+    /// If these are not as many.
+    pub(crate) fn new(known: &'k [Known], selected: usize) -> Self {
+        assert_eq!(
+            known.len(),
+            selected,
+            "something is known of each selected successor"
+        );
+        Self(known)
+    }
+
+    /// Of each of them, in the order in which they were stored.
+    pub fn iter(&self) -> impl Iterator<Item = Known> + '_ {
+        self.0.iter().copied()
+    }
+}
+
+/// Why an engine that searches level by level refuses a search.
+pub(crate) fn refused_by_levels(proviso: Option<&dyn SafetyProviso>) -> Option<String> {
+    let refused = proviso.filter(|proviso| !proviso.allows_levels())?;
+    Some(format!(
+        "the proviso {} looks at each selected successor, of which not enough is known",
+        refused.name()
+    ))
 }
 
 /// What becomes of a state out of which a reduction has left something.

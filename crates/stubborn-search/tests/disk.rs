@@ -7,12 +7,32 @@ use std::path::PathBuf;
 use common::graph::Graph;
 use common::models::{counters, counters_with_sum, philosophers};
 use common::{random, run};
-use stubborn_search::proviso::TerminalComponents;
+use stubborn_search::proviso::{Known, Ruling, SafetyProviso, Selected, TerminalComponents};
 use stubborn_search::{
     Disk, End, Engine, Limit, Limits, Order, ResumeError, Search, SearchError, SearchResult, Sink,
     Source, Stop, StoreKind, StoreOptions, Target,
 };
 use stubborn_system::{Random, System};
+
+/// Expands every state with a selected successor that is not new: levels do not tell.
+struct AnyKnown;
+
+impl SafetyProviso for AnyKnown {
+    fn name(&self) -> &'static str {
+        "any-known"
+    }
+
+    fn order(&self) -> Option<Order> {
+        None
+    }
+
+    fn ruling(&self, selected: &Selected<'_>) -> Ruling {
+        match selected.iter().any(|known| known != Known::New) {
+            true => Ruling::Expanded,
+            false => Ruling::Reduced,
+        }
+    }
+}
 
 /// A folder of its own.
 fn folder(name: &str) -> PathBuf {
@@ -268,6 +288,14 @@ fn what_it_cannot_do_is_refused_and_a_disk_that_refuses_is_no_answer() {
         ..Search::new(&model)
     };
     assert!(disk.takes(&depth_first).is_err() && disk.takes(&lossy).is_err());
+    let by_each = Search {
+        proviso: Some(&AnyKnown),
+        ..Search::new(&model)
+    };
+    let why = disk
+        .takes(&by_each)
+        .expect_err("it looks at each successor");
+    assert!(why.contains("the proviso any-known"), "{why}");
     // A file where the folder should be.
     let place = folder("refused");
     std::fs::write(&place, "").expect("a file can be written");

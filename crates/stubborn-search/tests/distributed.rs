@@ -15,7 +15,7 @@ use common::models::{
 };
 use common::{random, run};
 use stubborn_cluster::{Cluster, Meeting, Token};
-use stubborn_search::proviso::{ClosedSet, TerminalComponents};
+use stubborn_search::proviso::{ClosedSet, OnStack, SafetyProviso, TerminalComponents};
 use stubborn_search::{
     Disk, Distributed, End, Engine, Limit, Limits, Order, Search, SearchResult, Sink, Source, Stop,
     Target,
@@ -248,6 +248,26 @@ fn provisos_do_not_depend_on_the_number_of_processes() {
         expanded += alone.expanded_by_proviso;
     }
     assert!(expanded > 100, "{expanded} states are few");
+}
+
+/// Only where the rule of levels is said to be enough: those that say it are compared above.
+#[test]
+fn provisos_that_look_at_each_successor_are_refused() {
+    let model = counters(2, 3);
+    let provisos: [(&dyn SafetyProviso, bool); 3] = [
+        (&ClosedSet, true),
+        (&TerminalComponents, true),
+        (&OnStack, false),
+    ];
+    for (proviso, allows) in provisos {
+        let search = Search {
+            proviso: Some(proviso),
+            ..Search::new(&model)
+        };
+        for takes in spread(2, |engine| engine.takes(&search)) {
+            assert_eq!(takes.is_ok(), allows, "{}: {takes:?}", proviso.name());
+        }
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use common::models::{Builder, is};
 use common::run;
 use stubborn_ir::{Expr, Model};
 use stubborn_search::proviso::{
-    ClosedSet, Known, OnStack, Ruling, SafetyProviso, TerminalComponents,
+    ClosedSet, OnStack, Ruling, SafetyProviso, Selected, TerminalComponents,
 };
 use stubborn_search::{Order, Search, SearchError, Stop, StoreKind, StoreOptions, Target};
 use stubborn_system::{
@@ -162,8 +162,8 @@ impl SafetyProviso for Logged<'_> {
         self.proviso.order()
     }
 
-    fn ruling(&self, kept: &[Known]) -> Ruling {
-        let ruling = self.proviso.ruling(kept);
+    fn ruling(&self, selected: &Selected<'_>) -> Ruling {
+        let ruling = self.proviso.ruling(selected);
         let before = self.rulings.lock().unwrap().insert(current_node(), ruling);
         assert_eq!(before, None, "asked twice");
         ruling

@@ -17,6 +17,30 @@ use std::sync::Arc;
 /// Numbers that are brought into their written form at once.
 const AT_ONCE: usize = 1 << 10;
 
+/// What bytes are that were saved: the number that they begin with. No two kinds have one number, as the
+/// compiler sees to. What a kind means changes with its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Kind {
+    /// A search in memory.
+    Search = 2,
+    /// A search of several processes.
+    DistributedSearch = 1001,
+    /// A search on disk, between two levels.
+    DiskSearch = 2003,
+    /// A check of infinite runs.
+    Check = 2004,
+    /// A check of infinite runs by several processes.
+    DistributedCheck = 2005,
+}
+
+impl Kind {
+    /// Its number.
+    pub const fn number(self) -> u64 {
+        self as u64
+    }
+}
+
 /// Where numbers are written to, least significant byte first.
 pub struct Sink<'w>(&'w mut dyn Write);
 
@@ -110,6 +134,14 @@ impl<'r> Source<'r> {
         let mut bytes = [0; 8];
         self.bytes(&mut bytes)?;
         Ok(u64::from_le_bytes(bytes))
+    }
+
+    /// The number of a kind, and no other.
+    pub fn expect(&mut self, kind: Kind, what: &str) -> Result<()> {
+        match self.number()? == kind.number() {
+            true => Ok(()),
+            false => Err(damaged(what)),
+        }
     }
 
     /// One number of at most `most`.

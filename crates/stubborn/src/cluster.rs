@@ -32,6 +32,8 @@ const LAST_WORDS: usize = 4 << 10;
 #[derive(Debug)]
 pub(crate) struct Orders {
     token: Token,
+    /// By the leader, and not by a person who may end it.
+    is_started: bool,
     pub(crate) memory: Option<MemoryLimit>,
     pub(crate) max_states: Option<u64>,
 }
@@ -43,6 +45,7 @@ impl Orders {
         if let Some(token) = token_of_environment()? {
             return Ok(Self {
                 token,
+                is_started: false,
                 memory: None,
                 max_states: None,
             });
@@ -53,6 +56,7 @@ impl Orders {
         let max_states = lines.next().and_then(|line| line.trim().parse().ok());
         Ok(Self {
             token: token.ok_or_else(wrong)?,
+            is_started: true,
             memory,
             max_states,
         })
@@ -236,12 +240,16 @@ impl Team {
             fingerprint(model)
         );
         if let (Some(address), Some(orders)) = (&args.join, &args.orders) {
-            // The leader decides when to stop.
+            // The leader decides when to stop those that work. Who waits for a leader may go.
             interrupt::defer(true);
+            if !orders.is_started {
+                interrupt::end_soon()?;
+            }
             let cluster = Cluster::join(address, &orders.token, &purpose);
             let cluster = cluster.map_err(|error| {
                 Failure::wrong(format!("cannot help the leader at {address}: {error}"))
             })?;
+            interrupt::take_time();
             return Ok(Some(Self::new(cluster, Crew::default())));
         }
         let about = |error: &dyn std::fmt::Display| {

@@ -52,6 +52,11 @@ impl Engine for GraphicsCard<'_> {
             "searches on a graphics card store all states (--store tree)"
         } else if search.visitor.is_some() {
             "a graphics card shows its states to nobody"
+        } else if search
+            .proviso
+            .is_some_and(|proviso| !proviso.allows_levels())
+        {
+            "a graphics card searches level by level, which the proviso does not allow (--proviso closed-set)"
         } else {
             return Ok(());
         };

@@ -3,6 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use stubborn::system::Budget;
 
@@ -31,6 +32,37 @@ pub(crate) fn listen() -> Result<&'static AtomicBool, Failure> {
         Ok(()) | Err(ctrlc::Error::MultipleHandlers) => Ok(&INTERRUPTED),
         Err(error) => Err(Failure::wrong(format!("cannot listen for Ctrl-C: {error}"))),
     }
+}
+
+/// How long what waits for others may take to end after Ctrl-C.
+const GRACE: Duration = Duration::from_millis(700);
+
+/// The program does something that may be lost.
+static ENDS_SOON: AtomicBool = AtomicBool::new(false);
+
+/// Starts listening; until [`take_time`] is called, the program ends soon after somebody has pressed Ctrl-C,
+/// whatever it does then: who serves or waits for others has nothing to lose.
+pub(crate) fn end_soon() -> Result<&'static AtomicBool, Failure> {
+    let interrupted = listen()?;
+    ENDS_SOON.store(true, Ordering::Relaxed);
+    let watch = || {
+        while !was_interrupted() && ENDS_SOON.load(Ordering::Relaxed) {
+            std::thread::sleep(GRACE / 10);
+        }
+        if ENDS_SOON.load(Ordering::Relaxed) {
+            std::thread::sleep(GRACE);
+            std::process::exit(130);
+        }
+    };
+    match std::thread::Builder::new().spawn(watch) {
+        Ok(_) => Ok(interrupted),
+        Err(error) => Err(Failure::wrong(format!("cannot start a thread: {error}"))),
+    }
+}
+
+/// From now on, an end may take as long as it takes to save what was learnt.
+pub(crate) fn take_time() {
+    ENDS_SOON.store(false, Ordering::Relaxed);
 }
 
 /// Whether somebody has pressed Ctrl-C.

@@ -63,7 +63,7 @@ fn run(cli: Cli) -> Result<Status, Failure> {
         }
         Command::Resume(args) => commands::resume::run(&args),
         Command::TraceCheck(args) => commands::trace_check::run(&args),
-        #[cfg(feature = "page")]
+        #[cfg(feature = "serve")]
         Command::Serve(args) => commands::serve::run(&args),
         Command::Simulate(args) => commands::simulate::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args),

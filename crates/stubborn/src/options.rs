@@ -16,7 +16,7 @@ pub(crate) mod protocol;
 mod reduction;
 mod relations;
 mod search;
-#[cfg(feature = "page")]
+#[cfg(feature = "serve")]
 mod serve;
 pub(crate) mod spin;
 mod suite;
@@ -41,7 +41,7 @@ pub(crate) use promela::{DrawingArgs, PromelaArgs, SpinArgs, trail_file};
 pub(crate) use reduction::ReductionArgs;
 pub(crate) use relations::{MeasuringArgs, RelationsChoice};
 pub(crate) use search::{MemoryLimit, OrderName, SearchArgs, StoreName, seconds};
-#[cfg(feature = "page")]
+#[cfg(feature = "serve")]
 pub(crate) use serve::ServeArgs;
 pub(crate) use suite::SuiteArgs;
 pub(crate) use temporal::{ComparisonArgs, FormulaArgs, FormulaSyntax, ProvisoList, TemporalArgs};
@@ -82,7 +82,7 @@ pub(crate) enum Command {
     Explore(Box<ExploreArgs>),
     Resume(ResumeArgs),
     TraceCheck(TraceCheckArgs),
-    #[cfg(feature = "page")]
+    #[cfg(feature = "serve")]
     Serve(Box<ServeArgs>),
     Simulate(SimulateArgs),
     Inspect(InspectArgs),
@@ -114,7 +114,7 @@ impl Command {
             Self::Inspect(args) => (args.format == InspectFormat::Json).then_some("inspect"),
             #[cfg(feature = "protocols")]
             Self::Protocol(args) => args.json.then_some("protocol"),
-            #[cfg(feature = "page")]
+            #[cfg(feature = "serve")]
             Self::Serve(_) => None,
             Self::Resume(_)
             | Self::Simulate(_)

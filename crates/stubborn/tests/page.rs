@@ -152,6 +152,134 @@ fn only_the_page_of_this_machine_with_the_token_gets_answers() {
     assert!(served.ask("state/0")["values"].is_array());
 }
 
+/// Connections on which a request is never finished: by nobody, and by somebody with the token.
+#[test]
+fn unfinished_requests_keep_nobody_waiting() {
+    let mut served = Served::new(&["serve", "examples/philosophers.dve", "--no-check"]);
+    let host = format!("Host: 127.0.0.1:{}", served.port);
+    let known = format!("{host}\r\nAuthorization: Bearer {}", served.token);
+    let announced = "Content-Length: 1000000000\r\n\r\n";
+    let beginnings = [
+        format!("POST /api/model HTTP/1.1\r\n{host}\r\n{announced}"),
+        format!("POST /api/model HTTP/1.1\r\n{known}\r\n{announced}"),
+        format!("POST / HTTP/1.0\r\n{host}\r\n{announced}{{"),
+        format!("GET / HTTP/1.1\r\n{host}\r\nX: y"),
+        "GET".to_owned(),
+        String::new(),
+    ];
+    let unfinished: Vec<TcpStream> = (0..32)
+        .map(|number| {
+            let mut stream = TcpStream::connect(("127.0.0.1", served.port)).expect("a server");
+            let beginning = beginnings[number % beginnings.len()].as_bytes();
+            stream.write_all(beginning).expect("it is open");
+            stream
+        })
+        .collect();
+    let started = Instant::now();
+    let (status, page) = served.raw("GET", "/", std::slice::from_ref(&host), "");
+    assert!(status == 200 && page.contains("page.js"));
+    assert!(served.ask("model")["transitions"].is_array());
+    let second = Duration::from_secs(1);
+    assert!(started.elapsed() < second, "{:?}", started.elapsed());
+    // A head may have so many bytes.
+    let long = format!("X: {}", "y".repeat(100_000));
+    let mut stream = TcpStream::connect(("127.0.0.1", served.port)).expect("a server");
+    let request = format!("GET / HTTP/1.1\r\n{host}\r\n{long}\r\n\r\n");
+    // It may be cut off before all of it was sent.
+    let _ = stream.write_all(request.as_bytes());
+    let mut answer = String::new();
+    let _ = stream.read_to_string(&mut answer);
+    assert!(!answer.starts_with("HTTP/1.1 200"), "{answer}");
+    // And it ends in time.
+    let ended = interrupt(&mut served.child);
+    assert!(ended < second, "{ended:?}");
+    drop(unfinished);
+}
+
+/// Nobody stays long who has not shown the token.
+#[test]
+#[ignore = "long: waits for deadlines"]
+fn connections_without_the_token_end() {
+    let served = Served::new(&["serve", "examples/philosophers.dve", "--no-check"]);
+    let host = format!("Host: 127.0.0.1:{}", served.port);
+    let mut streams: Vec<TcpStream> = ["", "GET", "GET / HTTP/1.1\r\nX: y"]
+        .into_iter()
+        .map(|beginning| {
+            let mut stream = TcpStream::connect(("127.0.0.1", served.port)).expect("a server");
+            stream.write_all(beginning.as_bytes()).expect("it is open");
+            stream
+        })
+        .collect();
+    // One that asks again and again, and one that never reads what it gets.
+    let mut asks = TcpStream::connect(("127.0.0.1", served.port)).expect("a server");
+    let request = format!("GET /page.js HTTP/1.1\r\n{host}\r\n\r\n");
+    let mut deaf = asks.try_clone().expect("it is open");
+    std::thread::spawn(move || while deaf.write_all(request.as_bytes()).is_ok() {});
+    std::thread::sleep(Duration::from_secs(12));
+    for stream in &mut streams {
+        stream
+            .set_read_timeout(Some(Duration::from_secs(1)))
+            .expect("a socket");
+        let mut answer = Vec::new();
+        let ended = stream.read_to_end(&mut answer);
+        let is_open = ended.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock);
+        assert!(!is_open);
+    }
+    assert!(asks.write_all(&[b' '; 1 << 20]).is_err());
+    assert!(served.ask("model")["transitions"].is_array());
+}
+
+/// Presses Ctrl-C; how long it takes to end.
+fn interrupt(child: &mut Child) -> Duration {
+    let kill = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(kill.expect("there is a kill").success());
+    let started = Instant::now();
+    while child.try_wait().expect("a child").is_none() {
+        assert!(
+            started.elapsed() < Duration::from_secs(20),
+            "it does not end"
+        );
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    started.elapsed()
+}
+
+/// Whatever it does: checks a large model, looks for an expression, or waits for others.
+#[test]
+fn what_serves_others_ends_within_a_second() {
+    let large = "examples/leader_ring.dve";
+    let arguments: [&[&str]; 4] = [
+        &["serve", large],
+        &["protocol", "two-phase-commit-5", "--serve"],
+        &[
+            "explore",
+            large,
+            "--processes",
+            "2",
+            "--listen",
+            "127.0.0.1:0",
+        ],
+        &["explore", large, "--join", "127.0.0.1:9"],
+    ];
+    for arguments in arguments {
+        let mut child = stubborn(arguments)
+            .env("STUBBORN_TOKEN", "0123456789abcdef0123")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program");
+        std::thread::sleep(Duration::from_millis(500));
+        assert!(
+            child.try_wait().expect("a child").is_none(),
+            "{arguments:?}"
+        );
+        let ended = interrupt(&mut child);
+        assert!(ended < Duration::from_secs(1), "{arguments:?}: {ended:?}");
+    }
+}
+
 #[test]
 fn sets_are_explained_as_inspect_does() {
     for (model, algorithm) in [

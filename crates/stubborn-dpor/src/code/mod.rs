@@ -2,7 +2,11 @@
 //!
 //! Code that uses [`thread`] and [`sync`] in the place of the standard library's modules is run
 //! again and again, once for each trace. Each thread has a stack of its own; one runs at a time, until
-//! the next operation that others may notice. Everything is sequentially consistent.
+//! the next operation that others may notice.
+//!
+//! Executions are **sequentially consistent**, whatever ordering the code asks for. What Rust's memory
+//! model allows beyond that (two threads that miss each other's `Relaxed` stores) is not found. Results
+//! and failures list the places that ask for an ordering weaker than `SeqCst`.
 //!
 //! What a thread does next is a function of what it has noticed so far. So it is learnt once for
 //! each *causal history* of the thread, and the search moves operations about without running
@@ -11,11 +15,13 @@
 //! | module | holds |
 //! | --- | --- |
 //! | `operation` | what threads do to what they share, and when they can |
+//! | `panics` | each thread's count of panics, taken along when threads take turns |
 //! | `program` | code as a [`Program`](crate::Program) |
 //! | `runtime` | stacks that take turns |
 //! | [`sync`], [`thread`] | what code uses |
 
 pub(crate) mod operation;
+mod panics;
 pub(crate) mod program;
 pub(crate) mod runtime;
 pub mod sync;
@@ -23,6 +29,7 @@ pub mod thread;
 
 use std::cell::RefCell;
 use std::fmt;
+use std::panic::Location;
 use std::rc::Rc;
 
 use crate::{Algorithm, ExploreError, Seen, explore};
@@ -35,7 +42,8 @@ const STACK: usize = 64 << 20;
 const MOST_STEPS: usize = 10_000;
 
 /// What all executions have shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Executions {
     /// How many there were: one for each trace.
     pub executions: u64,
@@ -43,13 +51,44 @@ pub struct Executions {
     pub given_up: u64,
     /// Those were all.
     pub complete: bool,
+    /// Where the code asks for an ordering weaker than the sequential consistency that was explored, in
+    /// the order of files and lines. What only such orderings allow was not looked for.
+    pub weaker_orderings: Vec<Location<'static>>,
+}
+
+impl fmt::Display for Executions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} executions", self.executions)?;
+        if !self.complete {
+            f.write_str(", and there are more")?;
+        }
+        write_memory_model(f, &self.weaker_orderings)
+    }
+}
+
+/// Says which memory model was explored, if the code asks for less.
+fn write_memory_model(f: &mut fmt::Formatter<'_>, weaker: &[Location<'_>]) -> fmt::Result {
+    let (count, uses) = match weaker {
+        [] => return Ok(()),
+        [_] => ("1 place", "uses a weaker ordering"),
+        all => (&*format!("{} places", all.len()), "use weaker orderings"),
+    };
+    write!(
+        f,
+        "; explored under sequential consistency; {count} {uses}: "
+    )?;
+    for (number, place) in weaker.iter().enumerate() {
+        let comma = if number == 0 { "" } else { ", " };
+        write!(f, "{comma}{}:{}", place.file(), place.line())?;
+    }
+    Ok(())
 }
 
 /// What went wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FailureKind {
-    /// A thread panicked, with this text.
+    /// A thread panicked with this text, and nothing in it caught the panic.
     Panic(String),
     /// Nobody can go on; what each thread waits for.
     Deadlock(Vec<String>),
@@ -71,6 +110,8 @@ pub struct Failure {
     pub schedule: Vec<String>,
     /// Executions that were over before.
     pub executions: u64,
+    /// Like [`Executions::weaker_orderings`], up to the failure.
+    pub weaker_orderings: Vec<Location<'static>>,
 }
 
 impl fmt::Display for Failure {
@@ -90,7 +131,9 @@ impl fmt::Display for Failure {
             }
             FailureKind::Search(error) => writeln!(f, "{error}")?,
         }
-        writeln!(f, "after {} executions, in this one:", self.executions)?;
+        write!(f, "after {} executions", self.executions)?;
+        write_memory_model(f, &self.weaker_orderings)?;
+        writeln!(f, ", in this one:")?;
         for (number, step) in self.schedule.iter().enumerate() {
             writeln!(f, "{:>4}. {step}", number + 1)?;
         }
@@ -151,8 +194,7 @@ impl Check {
     /// # Panics
     /// If there is no memory for a thread.
     pub fn run(self, code: impl Fn() + Send + Sync + 'static) -> Result<Executions, Failure> {
-        // On a thread of its own, with its own values of `std::thread_local!`, and whose panics that
-        // were left half-way end with it.
+        // On a thread of its own, with its own values of `std::thread_local!`.
         let name = std::thread::current().name().map(str::to_owned);
         let search = std::thread::Builder::new().stack_size(STACK);
         let search = search.name(name.unwrap_or_else(|| "check".into()));
@@ -179,21 +221,26 @@ impl Check {
             ended += u64::from(is_end);
             ended < self.most_executions
         });
-        let failure = |kind, schedule| Failure {
+        let failure = |(kind, schedule), weaker_orderings| Failure {
             kind,
             schedule,
             executions: ended,
+            weaker_orderings,
         };
+        let weaker_orderings = program.weaker_orderings();
         if let Some(world) = stuck.take() {
-            let (kind, schedule) = program.failure(world);
-            return Err(failure(kind, schedule));
+            return Err(failure(program.failure(world), weaker_orderings));
         }
         match counts {
-            Err(error) => Err(failure(FailureKind::Search(error), Vec::new())),
+            Err(error) => {
+                let kind = FailureKind::Search(error);
+                Err(failure((kind, Vec::new()), weaker_orderings))
+            }
             Ok(counts) => Ok(Executions {
                 executions: counts.executions,
                 given_up: counts.given_up,
                 complete: counts.complete,
+                weaker_orderings,
             }),
         }
     }
@@ -223,12 +270,19 @@ impl Check {
 /// assert_eq!(all.executions, 2);
 /// ```
 ///
+/// Says on standard error which places of the code ask for less than sequential consistency, if any do.
+///
 /// # Panics
 /// With the execution that goes wrong, if any does.
 #[track_caller]
 pub fn check(code: impl Fn() + Send + Sync + 'static) -> Executions {
     match Check::new().run(code) {
-        Ok(executions) => executions,
+        Ok(executions) => {
+            if !executions.weaker_orderings.is_empty() {
+                eprintln!("{executions}");
+            }
+            executions
+        }
         Err(failure) => panic!("{failure}"),
     }
 }

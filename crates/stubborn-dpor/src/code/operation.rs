@@ -14,6 +14,9 @@ pub(crate) enum Operation {
     Lock(u32),
     TryLock(u32),
     Unlock(u32),
+    /// Looks whether a lock is poisoned.
+    IsPoisoned(u32),
+    ClearPoison(u32),
     Read(u32),
     Write(u32),
     TryRead(u32),
@@ -66,6 +69,8 @@ impl fmt::Display for Operation {
             Self::Lock(object) => write!(f, "locks mutex {object}"),
             Self::TryLock(object) => write!(f, "tries to lock mutex {object}"),
             Self::Unlock(object) => write!(f, "unlocks mutex {object}"),
+            Self::IsPoisoned(object) => write!(f, "looks whether {object} is poisoned"),
+            Self::ClearPoison(object) => write!(f, "makes {object} not poisoned any more"),
             Self::Read(object) => write!(f, "locks {object} for reading"),
             Self::Write(object) => write!(f, "locks {object} for writing"),
             Self::TryRead(object) => write!(f, "tries to lock {object} for reading"),
@@ -292,8 +297,8 @@ impl Objects {
                 self.get_mut(c).waiting.clear();
                 (YES, whole(c, true))
             }
-            Operation::Load(a) => (YES, whole(a, false)),
-            Operation::Store(a) => (YES, whole(a, true)),
+            Operation::Load(a) | Operation::IsPoisoned(a) => (YES, whole(a, false)),
+            Operation::Store(a) | Operation::ClearPoison(a) => (YES, whole(a, true)),
             Operation::Send(c, room) | Operation::TrySend(c, room) => {
                 let channel = self.get_mut(c);
                 if channel.receiver_gone {

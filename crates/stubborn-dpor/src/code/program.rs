@@ -3,11 +3,12 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::panic::Location;
 use std::rc::Rc;
 
 use super::FailureKind;
 use super::operation::{NOBODY, Objects, Operation, Part};
-use super::runtime::{Common, Execution};
+use super::runtime::{Announced, Common, Execution};
 use crate::{Access, Choice, ObjectId, Program, Step, Taken, ThreadId};
 
 /// A causal history: everything that may have had an influence on a thread, or on a part of an
@@ -23,7 +24,7 @@ type Cause = (History, u32, u32, Vec<History>);
 #[derive(Debug)]
 struct Past {
     step: Step,
-    operation: Operation,
+    announced: Announced,
     answer: u32,
     /// The thread's history afterwards.
     after: History,
@@ -85,7 +86,7 @@ pub(crate) struct Code {
     live: Option<(Execution, Vec<Rc<Past>>)>,
     histories: HashMap<Cause, History>,
     /// What a thread with a history does next, if it is known.
-    next: Vec<Option<Operation>>,
+    next: Vec<Option<Announced>>,
     parts: HashMap<Part, u32>,
     /// No choice, and the only one of most operations.
     none: Rc<[Choice]>,
@@ -105,13 +106,18 @@ impl Code {
             most_steps,
             live: None,
             histories: HashMap::new(),
-            next: vec![None, Some(Operation::Start)],
+            next: vec![None, Some(Operation::Start.into())],
             none: [].into(),
             only: [Choice(0)].into(),
             parts: HashMap::new(),
             failure: None,
             failed: Rc::new(Cell::new(false)),
         }
+    }
+
+    /// See [`Common::weaker_orderings`].
+    pub(crate) fn weaker_orderings(&self) -> Vec<Location<'static>> {
+        self.common.borrow().weaker_orderings()
     }
 
     /// Whether an execution has gone wrong.
@@ -141,7 +147,7 @@ impl Code {
     }
 
     /// What a thread does next, if it is there and not done.
-    fn operation(&mut self, world: &World, thread: u16) -> Option<Operation> {
+    fn announced(&mut self, world: &World, thread: u16) -> Option<Announced> {
         let history = History(*world.threads.get(usize::from(thread))?);
         if history == History(0) || world.objects.is_done(thread) {
             return None;
@@ -180,20 +186,20 @@ impl Code {
             let announced = execution.advance(thread, past.answer);
             done.push(Rc::clone(past));
             match announced {
-                Some(Operation::Panic) => {
+                Some(announced) if announced.operation == Operation::Panic => {
                     let text = execution.panic.take().unwrap_or_default();
-                    self.next[past.after.0 as usize] = Some(Operation::Panic);
+                    self.next[past.after.0 as usize] = Some(announced);
                     self.fail(FailureKind::Panic(text), world);
                     break;
                 }
-                Some(operation) => {
-                    let known = self.next[past.after.0 as usize].get_or_insert(operation);
-                    if *known != operation {
+                Some(announced) => {
+                    let known = self.next[past.after.0 as usize].get_or_insert(announced);
+                    if *known != announced {
                         self.fail(FailureKind::NotDeterministic, world);
                         break;
                     }
                 }
-                None if past.operation == Operation::Finish => {}
+                None if past.announced.operation == Operation::Finish => {}
                 None => {
                     self.fail(FailureKind::NotDeterministic, world);
                     break;
@@ -208,7 +214,11 @@ impl Code {
         if let Some((execution, done)) = self.live.take() {
             let mut objects = Objects::default();
             for past in &done {
-                objects.apply(past.step.thread.0, past.operation, past.step.choice.0);
+                objects.apply(
+                    past.step.thread.0,
+                    past.announced.operation,
+                    past.step.choice.0,
+                );
             }
             execution.finish(objects, self.most_steps);
         }
@@ -222,8 +232,11 @@ impl Code {
         }
         let mut waiting = Vec::new();
         for thread in 0..world.threads.len() as u16 {
-            if let Some(operation) = self.operation(&world, thread) {
-                waiting.push(format!("thread {thread} cannot go on where it {operation}"));
+            if let Some(announced) = self.announced(&world, thread) {
+                let (operation, unwinds) = (announced.operation, unwinding(announced));
+                waiting.push(format!(
+                    "thread {thread}{unwinds} cannot go on where it {operation}"
+                ));
             }
         }
         (FailureKind::Deadlock(waiting), schedule(&world))
@@ -238,15 +251,28 @@ impl Drop for Code {
     }
 }
 
+/// What to say of a thread that does something in a destructor while its stack unwinds.
+fn unwinding(announced: Announced) -> &'static str {
+    match announced.unwinds {
+        true => " (unwinding from a panic)",
+        false => "",
+    }
+}
+
 /// What threads did up to a state, in words.
 fn schedule(world: &World) -> Vec<String> {
     let told = |past: &Rc<Past>| {
-        let choice = match (past.operation, past.step.choice.0) {
+        let operation = past.announced.operation;
+        let choice = match (operation, past.step.choice.0) {
             (Operation::NotifyOne(_), NOBODY) => ": nobody waits".to_owned(),
             (Operation::NotifyOne(_), thread) => format!(": thread {thread}"),
             _ => String::new(),
         };
-        format!("thread {}: {}{choice}", past.step.thread.0, past.operation)
+        let unwinds = unwinding(past.announced);
+        format!(
+            "thread {}{unwinds}: {operation}{choice}",
+            past.step.thread.0
+        )
     };
     world.steps().iter().map(told).collect()
 }
@@ -269,9 +295,12 @@ impl Program for Code {
     }
 
     fn choices(&mut self, world: &World, thread: ThreadId) -> Rc<[Choice]> {
-        let operation = self.operation(world, thread.0);
-        match operation {
-            Some(operation) => match world.objects.choices(thread.0, operation).as_slice() {
+        match self.announced(world, thread.0) {
+            Some(announced) => match world
+                .objects
+                .choices(thread.0, announced.operation)
+                .as_slice()
+            {
                 [] => Rc::clone(&self.none),
                 [0] => Rc::clone(&self.only),
                 choices => choices.iter().copied().map(Choice).collect(),
@@ -283,13 +312,14 @@ impl Program for Code {
     fn take(&mut self, world: &World, step: Step) -> Taken<World> {
         let thread = step.thread.0;
         let mut after = world.clone();
-        let Some(operation) = self.operation(world, thread) else {
+        let Some(announced) = self.announced(world, thread) else {
             return Taken {
                 state: after,
                 accesses: Vec::new(),
                 feeds: Vec::new(),
             };
         };
+        let operation = announced.operation;
         let (answer, touched) = after.objects.apply(thread, operation, step.choice.0);
         let mut accesses = Vec::with_capacity(touched.len());
         for (part, writes) in touched {
@@ -333,12 +363,12 @@ impl Program for Code {
                 after.threads.resize(at + 1, 0);
             }
             let birth = self.history((history, u32::from(child), 0, Vec::new()));
-            self.next[birth.0 as usize] = Some(Operation::Start);
+            self.next[birth.0 as usize] = Some(Operation::Start.into());
             after.threads[at] = birth.0;
         }
         after.past = Some(Rc::new(Past {
             step,
-            operation,
+            announced,
             answer,
             after: history,
             length: world.past.as_ref().map_or(0, |p| p.length) + 1,

@@ -8,16 +8,17 @@
 
 use std::any::Any;
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::mem::ManuallyDrop;
-use std::panic::{self, AssertUnwindSafe};
+use std::panic::{self, AssertUnwindSafe, Location};
+use std::ptr;
 use std::rc::Rc;
-use std::{ptr, thread};
 
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 
 use super::operation::{Objects, Operation};
+use super::panics;
 
 /// Bytes of a thread's stack; pages that nobody touches cost nothing.
 const STACK: usize = 2 << 20;
@@ -29,6 +30,8 @@ pub(crate) struct Common {
     objects: HashMap<(u16, u32), u32>,
     threads: HashMap<(u16, u32), u16>,
     stacks: Vec<DefaultStack>,
+    /// Where the code asks for orderings weaker than what is explored.
+    weaker_orderings: BTreeSet<Location<'static>>,
 }
 
 impl Common {
@@ -43,24 +46,46 @@ impl Common {
         *self.threads.entry((parent, at)).or_insert(next)
     }
 
+    /// Where the code asks for orderings weaker than what is explored, in order.
+    pub(crate) fn weaker_orderings(&self) -> Vec<Location<'static>> {
+        self.weaker_orderings.iter().copied().collect()
+    }
+
     /// How many threads there are in any execution.
     pub(crate) fn thread_count(&self) -> usize {
         self.threads.len() + 1
     }
 }
 
+/// What a thread is about to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Announced {
+    pub(crate) operation: Operation,
+    /// Its stack unwinds from a panic, and a destructor does it.
+    pub(crate) unwinds: bool,
+}
+
+impl From<Operation> for Announced {
+    fn from(operation: Operation) -> Self {
+        Self {
+            operation,
+            unwinds: false,
+        }
+    }
+}
+
 /// Takes answers, announces operations, ends with what a panic said.
-type Routine = Coroutine<u32, Operation, Option<String>>;
+type Routine = Coroutine<u32, Announced, Option<String>>;
 
 /// One thread of an execution.
 struct Seat {
     /// What it is about to do.
-    announced: Option<Operation>,
+    announced: Option<Announced>,
     /// Where it stopped; nothing while it runs, and when it is done. One that never comes to its end
     /// is never dropped: its destructors would wait for what never happens.
     routine: Option<ManuallyDrop<Routine>>,
     /// The way back to the search.
-    back: *const Yielder<u32, Operation>,
+    back: *const Yielder<u32, Announced>,
     objects: u32,
     children: u32,
     /// Dropped when it is done, or never, either.
@@ -80,9 +105,6 @@ thread_local! {
 
 const OUTSIDE: &str = "this works inside of a check only: see `stubborn_dpor::check`";
 
-/// The text of a panic that was not caught, because it did not come that far.
-const UNWINDING: &str = "(see above: a destructor waits for another thread while its own panics)";
-
 /// Does something with the seat of who runs, and with what all executions have in common.
 fn current<R>(act: impl FnOnce(&mut Seat, &mut Common, u16) -> R) -> R {
     CURRENT.with_borrow(|current| {
@@ -93,26 +115,20 @@ fn current<R>(act: impl FnOnce(&mut Seat, &mut Common, u16) -> R) -> R {
     })
 }
 
-/// Stops until the operation may happen; its answer.
+/// Stops until the operation may happen; its answer. Also in a destructor while the stack unwinds: others
+/// notice what it does, whether or not the panic is caught.
 pub(crate) fn perform(operation: Operation) -> u32 {
     let back = current(|seat, _, _| seat.back);
-    if thread::panicking() {
-        // What is dropped on the way out of a panic does not matter any more.
-        return 0;
-    }
+    let panics = panics::hide();
+    let announced = Announced {
+        operation,
+        unwinds: panics > 0,
+    };
     // SAFETY: `back` was set by the body of the routine that runs, which has not returned: we are
     // called by it, on its stack. `CURRENT` is set wherever a routine is resumed, and nowhere else.
-    unsafe { &*back }.suspend(operation)
-}
-
-/// Where somebody would have to wait while destructors run because of a panic: nobody else runs any
-/// more, and the check is over.
-pub(crate) fn no_waiting() -> ! {
-    let back = current(|seat, _, _| seat.back);
-    loop {
-        // SAFETY: as in `perform`.
-        unsafe { &*back }.suspend(Operation::Panic);
-    }
+    let answer = unsafe { &*back }.suspend(announced);
+    panics::show(panics);
+    answer
 }
 
 /// The number of who runs.
@@ -126,6 +142,11 @@ pub(crate) fn new_object() -> u32 {
         seat.objects += 1;
         common.object(me, seat.objects)
     })
+}
+
+/// The code asks for an ordering weaker than what is explored.
+pub(crate) fn note_weaker_ordering(place: &'static Location<'static>) {
+    current(|_, common, _| common.weaker_orderings.insert(*place));
 }
 
 /// What the thread that runs keeps under a key.
@@ -155,7 +176,7 @@ pub(crate) fn spawn(body: impl FnOnce() + 'static) -> u16 {
 impl Shared {
     /// A thread that waits for its first turn.
     fn seat(&self, number: u16, body: impl FnOnce() + 'static) {
-        let run = move |back: &Yielder<u32, Operation>, _| {
+        let run = move |back: &Yielder<u32, Announced>, _| {
             current(|seat, _, _| seat.back = ptr::from_ref(back));
             let result = panic::catch_unwind(AssertUnwindSafe(|| {
                 body();
@@ -175,7 +196,7 @@ impl Shared {
             seats.resize_with(at + 1, || None);
         }
         seats[at] = Some(Seat {
-            announced: Some(Operation::Start),
+            announced: Some(Operation::Start.into()),
             routine: Some(ManuallyDrop::new(Coroutine::with_stack(stack, run))),
             back: ptr::null(),
             objects: 0,
@@ -211,7 +232,7 @@ impl Execution {
     }
 
     /// Lets a thread do what it has announced; what it announces next, if it is not done.
-    pub(crate) fn advance(&mut self, thread: u16, answer: u32) -> Option<Operation> {
+    pub(crate) fn advance(&mut self, thread: u16, answer: u32) -> Option<Announced> {
         let mut routine = self.with_seat(thread, |seat| {
             seat.announced = None;
             seat.routine.take()
@@ -221,21 +242,18 @@ impl Execution {
         let result = routine.resume(answer);
         CURRENT.set(outside);
         match result {
-            CoroutineResult::Yield(operation) => {
-                if operation == Operation::Panic {
-                    self.panic = Some(UNWINDING.into());
-                }
+            CoroutineResult::Yield(announced) => {
                 self.with_seat(thread, |seat| {
-                    seat.announced = Some(operation);
+                    seat.announced = Some(announced);
                     seat.routine = Some(routine);
                 });
-                Some(operation)
+                Some(announced)
             }
             CoroutineResult::Return(panic) => {
                 let stack = ManuallyDrop::into_inner(routine).into_stack();
                 self.shared.common.borrow_mut().stacks.push(stack);
                 self.panic = panic;
-                self.panic.as_ref().map(|_| Operation::Panic)
+                self.panic.as_ref().map(|_| Operation::Panic.into())
             }
         }
     }
@@ -249,7 +267,7 @@ impl Execution {
             // All in turn, because some may wait for others in a loop.
             let mut next = (1..=count).map(|k| (last + k) % count);
             let possible = next.find_map(|thread| {
-                let operation = self.with_seat(thread, |seat| seat.announced)??;
+                let operation = self.with_seat(thread, |seat| seat.announced)??.operation;
                 let choice = *objects.choices(thread, operation).first()?;
                 Some((thread, operation, choice))
             });
@@ -257,7 +275,7 @@ impl Execution {
                 return;
             };
             let (answer, _) = objects.apply(thread, operation, choice);
-            if self.advance(thread, answer) == Some(Operation::Panic) {
+            if self.advance(thread, answer) == Some(Operation::Panic.into()) {
                 return;
             }
             last = thread;

@@ -1,10 +1,13 @@
 //! What threads share, as in [`std::sync`]: sequentially consistent, and known to the search.
 //!
 //! Not here: weaker memory orderings (they are accepted, and taken for sequentially consistent),
-//! statics (everything must be made inside of the check), poisoning (a panic ends the check),
-//! spurious wakeups and time-outs of condition variables, channels without room, `LazyLock`,
-//! and data races (safe code has none). A reader may wait for a writer that is not
-//! there yet in the standard library; here it never does.
+//! statics (everything must be made inside of the check), spurious wakeups and time-outs of condition
+//! variables, channels without room, `LazyLock`, and data races (safe code has none). A reader may
+//! wait for a writer that is not there yet in the standard library; here it never does.
+//!
+//! A panic that a thread catches is one of its steps: what destructors do on the way is explored like
+//! everything else, and locks are poisoned as in the standard library. A panic that nothing
+//! catches ends the check.
 //!
 //! The standard library's `Arc` works, and costs nothing, as long as nobody asks how many references
 //! there are (`strong_count`, `try_unwrap`, `upgrade`), and nobody notices who drops the last one. The
@@ -17,19 +20,52 @@ mod once;
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{self, PoisonError, TryLockError};
+use std::thread::panicking;
 
 pub use std::sync::{LockResult, TryLockResult};
 
 pub use arc::{Arc, Weak};
-pub use once::{Barrier, BarrierWaitResult, Once, OnceLock};
+pub use once::{Barrier, BarrierWaitResult, Once, OnceLock, OnceState};
 
 use super::operation::{Operation, YES};
-use super::runtime::{new_object, no_waiting, perform};
+use super::runtime::{new_object, perform};
+
+/// Whether a guard was dropped because of a panic that began while it was there. (The locks of the
+/// standard library that are inside do not tell: a condition variable has to let go of theirs.)
+#[derive(Default)]
+struct Poison(AtomicBool);
+
+impl Poison {
+    fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn set(&self, poisoned: bool) {
+        self.0.store(poisoned, Ordering::Relaxed);
+    }
+
+    /// A guard is given back that was taken with or without a panic under way.
+    fn give_back(&self, was_panicking: bool) {
+        if !was_panicking && panicking() {
+            self.set(true);
+        }
+    }
+
+    /// With an error if it is set.
+    fn with<G>(&self, guard: G) -> LockResult<G> {
+        match self.is_set() {
+            true => Err(PoisonError::new(guard)),
+            false => Ok(guard),
+        }
+    }
+}
 
 /// A mutex: [`std::sync::Mutex`].
 pub struct Mutex<T> {
     number: u32,
+    poison: Poison,
     value: sync::Mutex<T>,
 }
 
@@ -44,6 +80,7 @@ impl<T: fmt::Debug> fmt::Debug for Mutex<T> {
 /// Gives the mutex back when it is dropped.
 pub struct MutexGuard<'m, T> {
     mutex: &'m Mutex<T>,
+    was_panicking: bool,
     /// `None` only while it is dropped, or waits.
     value: Option<sync::MutexGuard<'m, T>>,
 }
@@ -62,6 +99,7 @@ impl<T> Mutex<T> {
     pub fn new(value: T) -> Self {
         Self {
             number: new_object(),
+            poison: Poison::default(),
             value: sync::Mutex::new(value),
         }
     }
@@ -69,53 +107,73 @@ impl<T> Mutex<T> {
     /// Waits for it.
     ///
     /// # Errors
-    /// Never.
+    /// If it is poisoned.
     ///
     /// # Panics
     /// Outside of a check.
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         perform(Operation::Lock(self.number));
-        Ok(self.guard())
+        self.poison.with(self.guard(panicking()))
     }
 
     /// Takes it if it is free.
     ///
     /// # Errors
-    /// If it is not.
+    /// If it is not, or is poisoned.
     ///
     /// # Panics
     /// Outside of a check.
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
         match perform(Operation::TryLock(self.number)) {
-            YES => Ok(self.guard()),
+            YES => Ok(self.poison.with(self.guard(panicking()))?),
             _ => Err(TryLockError::WouldBlock),
         }
     }
 
-    fn guard(&self) -> MutexGuard<'_, T> {
+    fn guard(&self, was_panicking: bool) -> MutexGuard<'_, T> {
         MutexGuard {
             mutex: self,
+            was_panicking,
             value: Some(free(self.value.try_lock())),
         }
+    }
+
+    /// Whether it is poisoned.
+    ///
+    /// # Panics
+    /// Outside of a check.
+    pub fn is_poisoned(&self) -> bool {
+        perform(Operation::IsPoisoned(self.number));
+        self.poison.is_set()
+    }
+
+    /// From now on it is not poisoned any more.
+    ///
+    /// # Panics
+    /// Outside of a check.
+    pub fn clear_poison(&self) {
+        perform(Operation::ClearPoison(self.number));
+        self.poison.set(false);
     }
 
     /// What is inside, of a mutex that nobody else has.
     ///
     /// # Errors
-    /// Never.
+    /// If it is poisoned.
     pub fn get_mut(&mut self) -> LockResult<&mut T> {
-        Ok(self.value.get_mut().unwrap_or_else(PoisonError::into_inner))
+        let value = self.value.get_mut();
+        self.poison
+            .with(value.unwrap_or_else(PoisonError::into_inner))
     }
 
     /// What is inside.
     ///
     /// # Errors
-    /// Never.
+    /// If it is poisoned.
     pub fn into_inner(self) -> LockResult<T> {
-        Ok(self
-            .value
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner))
+        let value = self.value.into_inner();
+        self.poison
+            .with(value.unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -130,7 +188,7 @@ fn free<G>(locked: Result<G, TryLockError<G>>) -> G {
     match locked {
         Ok(guard) => guard,
         Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-        Err(TryLockError::WouldBlock) => no_waiting(),
+        Err(TryLockError::WouldBlock) => unreachable!("the search knows that the lock is free"),
     }
 }
 
@@ -152,8 +210,10 @@ impl<T> DerefMut for MutexGuard<'_, T> {
 
 impl<T> Drop for MutexGuard<'_, T> {
     fn drop(&mut self) {
-        if self.value.take().is_some() {
+        if self.value.is_some() {
             perform(Operation::Unlock(self.mutex.number));
+            self.mutex.poison.give_back(self.was_panicking);
+            self.value = None;
         }
     }
 }
@@ -184,7 +244,7 @@ impl Condvar {
     /// Gives the mutex back, waits to be notified, and takes it again.
     ///
     /// # Errors
-    /// Never.
+    /// If it is poisoned.
     ///
     /// # Panics
     /// Outside of a check.
@@ -192,9 +252,6 @@ impl Condvar {
         let mutex = guard.mutex;
         // Its drop has nothing to give back any more.
         drop(guard.value.take());
-        if std::thread::panicking() {
-            no_waiting();
-        }
         let both = (self.number, mutex.number);
         perform(Operation::Wait {
             condvar: both.0,
@@ -204,13 +261,13 @@ impl Condvar {
             condvar: both.0,
             mutex: both.1,
         });
-        Ok(mutex.guard())
+        mutex.poison.with(mutex.guard(guard.was_panicking))
     }
 
     /// Waits while something holds.
     ///
     /// # Errors
-    /// Never.
+    /// If the mutex is poisoned.
     ///
     /// # Panics
     /// Outside of a check.
@@ -245,6 +302,7 @@ impl Condvar {
 /// A lock for many readers or one writer: [`std::sync::RwLock`].
 pub struct RwLock<T> {
     number: u32,
+    poison: Poison,
     value: sync::RwLock<T>,
 }
 
@@ -265,6 +323,7 @@ pub struct RwLockReadGuard<'l, T> {
 /// Writes until it is dropped.
 pub struct RwLockWriteGuard<'l, T> {
     lock: &'l RwLock<T>,
+    was_panicking: bool,
     value: Option<sync::RwLockWriteGuard<'l, T>>,
 }
 
@@ -288,6 +347,7 @@ impl<T> RwLock<T> {
     pub fn new(value: T) -> Self {
         Self {
             number: new_object(),
+            poison: Poison::default(),
             value: sync::RwLock::new(value),
         }
     }
@@ -295,46 +355,37 @@ impl<T> RwLock<T> {
     /// Waits until nobody writes.
     ///
     /// # Errors
-    /// Never.
+    /// If it is poisoned.
     ///
     /// # Panics
     /// Outside of a check.
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
         perform(Operation::Read(self.number));
-        Ok(RwLockReadGuard {
-            lock: self,
-            value: Some(free(self.value.try_read())),
-        })
+        self.poison.with(self.read_guard())
     }
 
     /// Waits until nobody reads or writes.
     ///
     /// # Errors
-    /// Never.
+    /// If it is poisoned.
     ///
     /// # Panics
     /// Outside of a check.
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
         perform(Operation::Write(self.number));
-        Ok(RwLockWriteGuard {
-            lock: self,
-            value: Some(free(self.value.try_write())),
-        })
+        self.poison.with(self.write_guard())
     }
 
     /// Reads if nobody writes.
     ///
     /// # Errors
-    /// If somebody does.
+    /// If somebody does, or if it is poisoned.
     ///
     /// # Panics
     /// Outside of a check.
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
         match perform(Operation::TryRead(self.number)) {
-            YES => Ok(RwLockReadGuard {
-                lock: self,
-                value: Some(free(self.value.try_read())),
-            }),
+            YES => Ok(self.poison.with(self.read_guard())?),
             _ => Err(TryLockError::WouldBlock),
         }
     }
@@ -342,37 +393,68 @@ impl<T> RwLock<T> {
     /// Writes if nobody reads or writes.
     ///
     /// # Errors
-    /// If somebody does.
+    /// If somebody does, or if it is poisoned.
     ///
     /// # Panics
     /// Outside of a check.
     pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
         match perform(Operation::TryWrite(self.number)) {
-            YES => Ok(RwLockWriteGuard {
-                lock: self,
-                value: Some(free(self.value.try_write())),
-            }),
+            YES => Ok(self.poison.with(self.write_guard())?),
             _ => Err(TryLockError::WouldBlock),
         }
+    }
+
+    fn read_guard(&self) -> RwLockReadGuard<'_, T> {
+        RwLockReadGuard {
+            lock: self,
+            value: Some(free(self.value.try_read())),
+        }
+    }
+
+    fn write_guard(&self) -> RwLockWriteGuard<'_, T> {
+        RwLockWriteGuard {
+            lock: self,
+            was_panicking: panicking(),
+            value: Some(free(self.value.try_write())),
+        }
+    }
+
+    /// Whether it is poisoned.
+    ///
+    /// # Panics
+    /// Outside of a check.
+    pub fn is_poisoned(&self) -> bool {
+        perform(Operation::IsPoisoned(self.number));
+        self.poison.is_set()
+    }
+
+    /// From now on it is not poisoned any more.
+    ///
+    /// # Panics
+    /// Outside of a check.
+    pub fn clear_poison(&self) {
+        perform(Operation::ClearPoison(self.number));
+        self.poison.set(false);
     }
 
     /// What is inside, of a lock that nobody else has.
     ///
     /// # Errors
-    /// Never.
+    /// If it is poisoned.
     pub fn get_mut(&mut self) -> LockResult<&mut T> {
-        Ok(self.value.get_mut().unwrap_or_else(PoisonError::into_inner))
+        let value = self.value.get_mut();
+        self.poison
+            .with(value.unwrap_or_else(PoisonError::into_inner))
     }
 
     /// What is inside.
     ///
     /// # Errors
-    /// Never.
+    /// If it is poisoned.
     pub fn into_inner(self) -> LockResult<T> {
-        Ok(self
-            .value
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner))
+        let value = self.value.into_inner();
+        self.poison
+            .with(value.unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -406,14 +488,15 @@ impl<T> DerefMut for RwLockWriteGuard<'_, T> {
 
 impl<T> Drop for RwLockReadGuard<'_, T> {
     fn drop(&mut self) {
-        drop(self.value.take());
         perform(Operation::EndRead(self.lock.number));
+        self.value = None;
     }
 }
 
 impl<T> Drop for RwLockWriteGuard<'_, T> {
     fn drop(&mut self) {
-        drop(self.value.take());
         perform(Operation::EndWrite(self.lock.number));
+        self.lock.poison.give_back(self.was_panicking);
+        self.value = None;
     }
 }

@@ -13,8 +13,10 @@ use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::operation::Operation;
-use super::runtime::{local, no_waiting, own_number, perform, spawn as seat};
+use super::runtime::{local, own_number, perform, spawn as seat};
 use super::sync as counted;
+
+pub use std::thread::panicking;
 
 /// A thread, to be [unparked](Thread::unpark).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -69,7 +71,8 @@ impl<T> JoinHandle<T> {
     /// Waits for the thread's end.
     ///
     /// # Errors
-    /// Never: a thread that panics ends the whole check. (The type is the standard library's.)
+    /// Never: a thread with a panic that it does not catch ends the whole check. (The type is the
+    /// standard library's.)
     ///
     /// # Panics
     /// Outside of a check.
@@ -79,7 +82,7 @@ impl<T> JoinHandle<T> {
             last.forget();
         }
         let mut result = self.result.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(result.take().unwrap_or_else(|| no_waiting()))
+        Ok(result.take().expect("a thread that is done has a result"))
     }
 
     /// The thread.

@@ -4,6 +4,7 @@ mod dve;
 mod mutations;
 mod promela;
 mod protocol;
+mod transport;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};

@@ -26,7 +26,7 @@ const MODELS: &[(&str, &str)] = &[
 ];
 
 /// Splitmix64: the same texts on every machine.
-fn random(state: &mut u64) -> usize {
+pub(super) fn random(state: &mut u64) -> usize {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

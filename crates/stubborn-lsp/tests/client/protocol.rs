@@ -173,7 +173,7 @@ fn the_editor_may_go_without_a_word() {
     let (theirs, connection) = Connection::memory();
     let server = std::thread::spawn(move || serve_on(theirs, Fixed::default()));
     drop(connection);
-    assert!(server.join().expect("it does not panic").is_err());
+    assert_eq!(server.join().expect("it does not panic"), Ok(false));
 }
 
 /// Runs what it is asked to run in a shell.

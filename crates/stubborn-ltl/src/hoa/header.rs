@@ -23,6 +23,8 @@ pub(super) struct Header {
     pub(super) sets: Vec<Option<u32>>,
     /// The `properties:`, to be checked.
     pub(super) claims: Vec<(String, Span)>,
+    /// What `acc-name:` says, word by word.
+    name: Vec<(Token, Span)>,
 }
 
 /// Reads a header up to and including `--BODY--`; `None` at the end of the text.
@@ -56,6 +58,7 @@ pub(super) fn read(lexer: &mut Lexer<'_>) -> Read<Option<Header>> {
             aliases: RapidHashMap::default(),
             sets: Vec::new(),
             claims: Vec::new(),
+            name: Vec::new(),
         },
         seen: RapidHashMap::default(),
     };
@@ -137,6 +140,14 @@ impl Reader {
                 while let (Token::Word(claim), span) = lexer.peek()? {
                     lexer.take()?;
                     self.header.claims.push((claim, span));
+                }
+            }
+            "acc-name" => {
+                while !matches!(
+                    lexer.peek()?.0,
+                    Token::Header(_) | Token::Body | Token::End | Token::EndOfText
+                ) {
+                    self.header.name.push(lexer.take()?);
                 }
             }
             _ if name.starts_with(|c: char| c.is_ascii_uppercase()) => {
@@ -271,7 +282,56 @@ impl Reader {
         if self.header.starts.is_empty() {
             return Err(error("HOA006", "the header `Start:` is missing", body));
         }
+        self.compare_name()?;
         Ok(self.header)
+    }
+
+    /// `acc-name:` names the condition that `Acceptance:` spells out. One of the two is a mistake if they
+    /// differ, and which one nobody can tell. Names that the format does not know are remarks.
+    fn compare_name(&self) -> Read<()> {
+        let Some((Token::Word(name), span)) = self.header.name.first() else {
+            return Ok(());
+        };
+        let numbers = self
+            .header
+            .name
+            .iter()
+            .filter_map(|(token, _)| match token {
+                Token::Number(number) => Some(*number as usize),
+                _ => None,
+            });
+        let numbers: Vec<usize> = numbers.collect();
+        let sets = self.header.sets.iter().flatten().count();
+        let agrees = match (name.as_str(), numbers.as_slice()) {
+            ("all", _) => sets == 0,
+            ("Buchi", _) => sets == 1,
+            ("generalized-Buchi", [announced]) => sets == *announced,
+            // What else these names stand for was refused.
+            ("Streett", [pairs]) => sets == 0 && *pairs == 0,
+            ("generalized-Buchi" | "Streett" | "none" | "co-Buchi" | "generalized-co-Buchi", _) => {
+                false
+            }
+            ("Rabin" | "generalized-Rabin", _) => false,
+            // Of these, only `Inf(0)` is a conjunction of `Inf`.
+            ("parity", [colours]) if *colours > 0 => {
+                let is_even = |(token, _): &(Token, Span)| matches!(token, Token::Word(word) if word == "even");
+                sets == 1 && *colours == 1 && self.header.name.iter().any(is_even)
+            }
+            _ => true,
+        };
+        if agrees {
+            return Ok(());
+        }
+        let message = format!(
+            "`acc-name: {name}` contradicts `Acceptance:`, which is a conjunction of {sets} `Inf`"
+        );
+        let mut problem = error("HOA012", message, *span);
+        let acceptance = self.seen.get("Acceptance");
+        problem
+            .related
+            .extend(acceptance.map(|at| (*at, "given here".to_owned())));
+        problem.help = Some("mend the one that is wrong; `acc-name:` may be left out".to_owned());
+        Err(problem)
     }
 }
 

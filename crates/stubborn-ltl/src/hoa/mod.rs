@@ -4,9 +4,9 @@
 //! Read: any number of propositions; labels on edges, on states or implicit; aliases;
 //! Büchi, generalised Büchi and `t` acceptance on states or edges; several initial
 //! states (joined into a new one). Anything else the format can say (alternation,
-//! other acceptance conditions) is refused with a message. `acc-name` and `properties`
-//! are claims, not facts: the automaton is what the body says, and claims that are
-//! cheap to check are checked.
+//! other acceptance conditions) is refused with a message, and so is an `acc-name` that
+//! contradicts the acceptance. `properties` are claims, not facts: the automaton is what the
+//! body says, and claims that are cheap to check are checked.
 
 mod body;
 mod header;

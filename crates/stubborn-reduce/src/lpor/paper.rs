@@ -11,7 +11,8 @@ use super::{ConditionId, ForwardSets, Relations, Situation};
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Forward {
     transition: TransitionId,
-    /// Necessary enabling transitions of all links of the chain; the `en` field.
+    /// Necessary enabling transitions of all links of the chain; the `en` field. Without room where the
+    /// relations know of none.
     needed: BitSet,
 }
 
@@ -54,11 +55,15 @@ impl<R: Relations> Paper<R> {
             satisfiers,
             enables,
         };
-        let forward: Vec<Vec<Forward>> = all().map(|t| paper.forward_set(t)).collect();
-        paper.leads_to = forward.iter().map(|set| paper.disturbed_by(set)).collect();
-        if sets == ForwardSets::Precomputed {
-            paper.forward = Some(forward);
+        let mut forward = Vec::new();
+        for t in all() {
+            let set = paper.forward_set(t);
+            paper.leads_to.push(paper.disturbed_by(&set));
+            if sets == ForwardSets::Precomputed {
+                forward.push(set);
+            }
         }
+        paper.forward = (sets == ForwardSets::Precomputed).then_some(forward);
         paper
     }
 
@@ -70,19 +75,27 @@ impl<R: Relations> Paper<R> {
     /// several chains to one transition only those with smallest `en` fields are kept: if a
     /// larger field is no reason to leave `t` out, a smaller one is none either.
     fn forward_set(&self, t: TransitionId) -> Vec<Forward> {
-        let count = self.relations.transitions();
+        let room = match self.uses_needs {
+            true => self.relations.transitions(),
+            false => 0,
+        };
         let mut set = vec![Forward {
             transition: t,
-            needed: BitSet::new(count),
+            needed: BitSet::new(room),
         }];
+        // Where nothing is needed, a chain to each transition is enough.
+        let mut seen = BitSet::new(self.relations.transitions());
+        seen.insert(t.index());
         let mut done = 0;
         while done < set.len() {
             let from = set[done].clone();
             done += 1;
             for u in self.all() {
-                if !self.relations.can_enable(from.transition, u) {
+                let is_covered = !self.uses_needs && seen.contains(u.index());
+                if is_covered || !self.relations.can_enable(from.transition, u) {
                     continue;
                 }
+                seen.insert(u.index());
                 let mut needed = from.needed.clone();
                 if self.uses_needs {
                     for v in self.all().filter(|v| self.relations.needs(u, *v)) {

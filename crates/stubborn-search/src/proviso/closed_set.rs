@@ -10,7 +10,7 @@
 //! In breadth-first order this is the rule of Bošnački and Holzmann (*Improving SPIN's
 //! partial-order reduction for breadth-first search*, 2005).
 
-use super::{Known, Ruling, SafetyProviso};
+use super::{Known, Ruling, SafetyProviso, Selected};
 use crate::config::Order;
 
 /// Expands a state if every kept successor is closed: enough for invariants, in any order
@@ -27,10 +27,14 @@ impl SafetyProviso for ClosedSet {
         None
     }
 
-    fn ruling(&self, kept: &[Known]) -> Ruling {
-        match kept.iter().all(|known| *known == Known::Closed) {
+    fn ruling(&self, selected: &Selected<'_>) -> Ruling {
+        match selected.iter().all(|known| known == Known::Closed) {
             true => Ruling::Expanded,
             false => Ruling::Reduced,
         }
+    }
+
+    fn allows_levels(&self) -> bool {
+        true
     }
 }

@@ -6,7 +6,7 @@
 //! it. (Holzmann, Godefroid, Pirottin, *Coverage preserving reduction strategies for
 //! reachability analysis*, 1992.)
 
-use super::{Known, Ruling, SafetyProviso};
+use super::{Known, Ruling, SafetyProviso, Selected};
 use crate::config::Order;
 
 /// Expands a state if every kept successor is on the depth-first stack: enough for
@@ -24,8 +24,8 @@ impl SafetyProviso for OnStack {
         Some(Order::DepthFirst)
     }
 
-    fn ruling(&self, kept: &[Known]) -> Ruling {
-        match kept.iter().all(|known| *known == Known::OnStack) {
+    fn ruling(&self, selected: &Selected<'_>) -> Ruling {
+        match selected.iter().all(|known| known == Known::OnStack) {
             true => Ruling::Expanded,
             false => Ruling::Reduced,
         }

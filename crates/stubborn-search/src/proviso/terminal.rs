@@ -11,7 +11,7 @@
 //! noted, and when nothing else is left to do, the components that can be reached from them are
 //! formed ([`settle`](crate::settle)). What is expanded then is searched, and so on.
 
-use super::{Known, Ruling, SafetyProviso};
+use super::{Known, Ruling, SafetyProviso, Selected};
 use crate::config::Order;
 
 /// Expands one state of each terminal component: enough for invariants, breadth-first, on any
@@ -28,10 +28,14 @@ impl SafetyProviso for TerminalComponents {
         Some(Order::BreadthFirst)
     }
 
-    fn ruling(&self, kept: &[Known]) -> Ruling {
-        match kept.iter().all(|known| *known == Known::Closed) {
+    fn ruling(&self, selected: &Selected<'_>) -> Ruling {
+        match selected.iter().all(|known| known == Known::Closed) {
             true => Ruling::PutOff,
             false => Ruling::Reduced,
         }
+    }
+
+    fn allows_levels(&self) -> bool {
+        true
     }
 }

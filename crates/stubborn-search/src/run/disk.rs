@@ -27,7 +27,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use stubborn_store::saved::{Sink, Source};
+use stubborn_store::saved::{Kind, Sink, Source};
 use stubborn_store::{MemoryBudget, Store, StoreKind, StoreOptions};
 use stubborn_system::BitSet;
 
@@ -37,7 +37,7 @@ use crate::context::Context;
 use crate::control::Halt;
 use crate::engine::{Engine, Explore};
 use crate::expand::{Choice, Expander};
-use crate::proviso::{Known, Ruling};
+use crate::proviso::refused_by_levels;
 use crate::recent::Recent;
 use crate::rerun::Path;
 use crate::result::{Limit, SearchResult, TraceMissing};
@@ -94,7 +94,7 @@ impl Engine for Disk {
         } else if !search.store.kind.is_exact() {
             Err("it is exact: lossy stores need no disk".into())
         } else {
-            Ok(())
+            refused_by_levels(search.proviso).map_or(Ok(()), Err)
         }
     }
 
@@ -117,9 +117,9 @@ impl Engine for Disk {
     ) -> Result<Box<dyn Explore + 's>, ResumeError> {
         search.check()?;
         let version = source.number()?;
-        Ok(Box::new(match version {
-            saved::VERSION => self.restore(search, source)?,
-            _ => Spilling {
+        Ok(Box::new(match version == Kind::DiskSearch.number() {
+            true => self.restore(search, source)?,
+            false => Spilling {
                 search,
                 disk: self,
                 exploration: search.resume_version(version, source)?,
@@ -504,14 +504,11 @@ impl Walk<'_, '_> {
     /// What the reduction has left out of states without a kept successor on the next level, if
     /// there are any.
     fn put_back(&mut self, reduced: &Reduced) -> Result<Option<Buffer>, Stopped> {
-        let Some(proviso) = self.context.search.proviso else {
-            return Ok(None);
-        };
-        let stays = proviso.ruling(&[Known::Closed]) == Ruling::Reduced;
+        let has_proviso = self.context.search.proviso.is_some();
         let Some(Some(level)) = self.levels.levels.last() else {
             return Ok(None);
         };
-        if stays || reduced.waits.is_empty() {
+        if !has_proviso || reduced.waits.is_empty() {
             return Ok(None);
         }
         let mut buffer = Buffer::new(self.context, self.levels, "rest");

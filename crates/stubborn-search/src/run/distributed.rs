@@ -35,6 +35,7 @@ use crate::config::{Order, Search, SearchError};
 use crate::context::{Context, Sum};
 use crate::engine::{Engine, Explore};
 use crate::memory::Words;
+use crate::proviso::refused_by_levels;
 use crate::result::{Limit, SearchResult, TraceMissing};
 use crate::saved::{Reading, ResumeError};
 use crate::violation::Finding;
@@ -97,7 +98,7 @@ impl Engine for Distributed<'_> {
         } else if fields.any(|field| field.kind == FieldKind::Interned) {
             Self::INTERNED
         } else {
-            return Ok(());
+            return refused_by_levels(search.proviso).map_or(Ok(()), Err);
         };
         Err(reason.into())
     }

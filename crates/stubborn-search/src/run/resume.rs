@@ -7,7 +7,7 @@
 use std::io;
 use std::sync::PoisonError;
 
-use stubborn_store::saved::{Sink, Source, damaged};
+use stubborn_store::saved::{Kind, Sink, Source, damaged};
 use stubborn_store::{Store, StoreKind};
 use stubborn_system::BitSet;
 
@@ -23,7 +23,7 @@ use crate::violation::Tally;
 use crate::{bfs, dfs};
 
 /// What the bytes mean.
-const VERSION: u64 = 2;
+const VERSION: u64 = Kind::Search.number();
 
 impl Search<'_> {
     /// Takes up a search that was [saved](Exploration::save). Limits, threads and the observer may

@@ -23,7 +23,7 @@ mod race;
 pub(crate) mod reproduce;
 pub(crate) mod resume;
 mod scratch;
-#[cfg(feature = "page")]
+#[cfg(feature = "serve")]
 pub(crate) mod serve;
 pub(crate) mod simulate;
 pub(crate) mod trace_check;

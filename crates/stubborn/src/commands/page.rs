@@ -1,7 +1,6 @@
 //! What the page shows of a loaded model.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::time::Duration;
 
 use stubborn::diagnostics::Span;
@@ -10,8 +9,8 @@ use stubborn::promela::flow::Action;
 use stubborn::record::SavedTrace;
 use stubborn::search::Limits;
 use stubborn::{
-    CheckOptions, Language, LoadOptions, LoadedModel, ModelText, PromelaOptions, Report,
-    RunExplanation, TemporalAnswer, Trace, load_text, questions, story,
+    CheckOptions, Language, LoadOptions, LoadedModel, ModelText, Report, RunExplanation,
+    TemporalAnswer, Trace, load_text, questions, story,
 };
 use stubborn_page::{Answer, File, Place, Question, Session, Subject, Temporal};
 
@@ -207,23 +206,10 @@ pub(super) fn conclude(
     check.running = false;
 }
 
-/// How a model is loaded to be looked at.
-pub(super) fn promela_options(options: PromelaOptions) -> PromelaOptions {
-    PromelaOptions {
-        coverage: true,
-        ..options
-    }
-}
-
 /// The report of a check.
 pub(super) fn report(model: &LoadedModel, report: &Report, temporal: &[TemporalAnswer]) -> String {
     let session = Session::new(subject(model));
     conclude(&session, report, temporal);
     session.survey(stubborn_page::SURVEYED, stubborn_page::SURVEY_TIME, None);
     stubborn_page::report(&session)
-}
-
-/// What a search for the page may take: searches have their own limits.
-pub(super) fn unlimited() -> Arc<stubborn::system::Budget> {
-    Arc::default()
 }

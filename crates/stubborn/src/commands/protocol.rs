@@ -128,9 +128,9 @@ fn check<M: Value>(args: &ProtocolArgs, mut protocol: Protocol<M>) -> Result<Sta
         protocol.split_quorums();
     }
     let model = protocol.build().map_err(Failure::wrong)?;
-    #[cfg(feature = "page")]
+    #[cfg(feature = "serve")]
     if args.serve {
-        let stop = interrupt::listen()?;
+        let stop = interrupt::end_soon()?;
         let subject = stubborn_page::Subject::of_protocol(&model);
         stubborn_page::serve(subject, Default::default(), stop)
             .map_err(|error| Failure::wrong(format!("cannot serve: {error}")))?;

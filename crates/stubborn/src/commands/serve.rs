@@ -1,8 +1,11 @@
 //! `stubborn serve`: a page to look at a model, while it is checked.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use stubborn::{CheckError, CheckOptions, Language, LoadOptions, LoadedModel, Progress};
+use stubborn::{
+    CheckError, CheckOptions, Language, LoadOptions, LoadedModel, Progress, PromelaOptions,
+};
 use stubborn_page::{Page, SURVEY_TIME, SURVEYED, ServeOptions, Session};
 
 use super::check::asked::Asked;
@@ -16,7 +19,7 @@ use crate::terminal::print;
 
 pub(crate) fn run(args: &ServeArgs) -> Result<Status, Failure> {
     no_card(args.model.engine)?;
-    let stop = interrupt::listen()?;
+    let stop = interrupt::end_soon()?;
     let mut model = load(args, false)?;
     if model.language() == Language::Promela {
         foresee(&mut model)?;
@@ -33,12 +36,13 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Status, Failure> {
         model.name(),
         page.address().url()
     ));
-    std::thread::scope(|scope| {
+    let served = std::thread::scope(|scope| {
         let checker = std::thread::Builder::new().stack_size(256 << 20);
-        let checking = checker.spawn_scoped(scope, || check(args, &page, model, stop));
-        page.run(stop);
-        drop(checking);
+        checker.spawn_scoped(scope, || check(args, &page, model, stop))?;
+        page.run(stop)
     });
+    let wrong = |error| Failure::wrong(format!("cannot serve: {error}"));
+    served.map_err(wrong)?;
     Ok(Status::Fine)
 }
 
@@ -50,8 +54,9 @@ fn load(args: &ServeArgs, quiet: bool) -> Result<LoadedModel, Failure> {
     let options = LoadOptions {
         invariants: args.properties.invariant.clone(),
         temporal: temporal::texts(&args.temporal.formulas)?,
-        promela: page::promela_options(args.model.promela.options()),
-        budget: page::unlimited(),
+        promela: promela_options(args.model.promela.options()),
+        // Searches have limits of their own.
+        budget: Arc::default(),
         ..needs
     };
     Ok(load_with(&args.model, options, quiet)?.0)
@@ -122,4 +127,12 @@ fn answer(
         }
     }
     Ok(())
+}
+
+/// How a model is loaded to be looked at.
+fn promela_options(options: PromelaOptions) -> PromelaOptions {
+    PromelaOptions {
+        coverage: true,
+        ..options
+    }
 }

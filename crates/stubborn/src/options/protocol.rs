@@ -65,7 +65,7 @@ pub(crate) struct ProtocolArgs {
     pub(crate) json: bool,
 
     /// Look at it in a browser, as `serve` does for models
-    #[cfg(feature = "page")]
+    #[cfg(feature = "serve")]
     #[arg(long, conflicts_with_all = ["json", "stateless"])]
     pub(crate) serve: bool,
 }

@@ -1,20 +1,38 @@
 //! Atomic values: [`std::sync::atomic`]. Every ordering is taken for sequentially consistent, so that
-//! fences change nothing.
+//! fences change nothing. Places in the code that ask for a weaker one are
+//! [listed](crate::Executions::weaker_orderings): what only a weaker ordering allows is not found.
 //!
 //! An exchange that may fail counts as a change. Not here: `AtomicPtr`, because whether memory is used
 //! again is up to the allocator, and not explored; use numbers of places.
 
+use std::panic::Location;
 use std::sync::atomic;
 
 pub use std::sync::atomic::Ordering;
 
 use crate::code::operation::Operation;
-use crate::code::runtime::{new_object, perform};
+use crate::code::runtime::{new_object, note_weaker_ordering, perform};
 
-const ALL: Ordering = Ordering::SeqCst;
+/// Notes where the code asks for less than what is explored.
+#[track_caller]
+fn note<const N: usize>(orderings: [Ordering; N]) {
+    if orderings
+        .iter()
+        .any(|ordering| *ordering != Ordering::SeqCst)
+    {
+        note_weaker_ordering(Location::caller());
+    }
+}
 
 /// Does nothing: everything is sequentially consistent.
-pub fn fence(_: Ordering) {}
+///
+/// # Panics
+/// Outside of a check, and for the ordering that the standard library refuses.
+#[track_caller]
+pub fn fence(ordering: Ordering) {
+    note([ordering]);
+    atomic::fence(ordering);
+}
 
 /// What all atomics have in common.
 macro_rules! atomic {
@@ -44,7 +62,9 @@ macro_rules! atomic {
                 }
             }
 
-            fn changes(&self) -> &atomic::$name {
+            #[track_caller]
+            fn changes<const N: usize>(&self, orderings: [Ordering; N]) -> &atomic::$name {
+                note(orderings);
                 perform(Operation::Store(self.number));
                 &self.value
             }
@@ -52,26 +72,30 @@ macro_rules! atomic {
             /// The value.
             ///
             /// # Panics
-            /// Outside of a check.
-            pub fn load(&self, _: Ordering) -> $value {
+            /// Outside of a check, and for orderings that the standard library refuses.
+            #[track_caller]
+            pub fn load(&self, ordering: Ordering) -> $value {
+                note([ordering]);
                 perform(Operation::Load(self.number));
-                self.value.load(ALL)
+                self.value.load(ordering)
             }
 
             /// Another value.
             ///
             /// # Panics
-            /// Outside of a check.
-            pub fn store(&self, value: $value, _: Ordering) {
-                self.changes().store(value, ALL);
+            /// Outside of a check, and for orderings that the standard library refuses.
+            #[track_caller]
+            pub fn store(&self, value: $value, ordering: Ordering) {
+                self.changes([ordering]).store(value, ordering);
             }
 
             /// Another value; the one before.
             ///
             /// # Panics
-            /// Outside of a check.
-            pub fn swap(&self, value: $value, _: Ordering) -> $value {
-                self.changes().swap(value, ALL)
+            /// Outside of a check, and for orderings that the standard library refuses.
+            #[track_caller]
+            pub fn swap(&self, value: $value, ordering: Ordering) -> $value {
+                self.changes([ordering]).swap(value, ordering)
             }
 
             /// Another value, if it is the expected one; the one before.
@@ -80,15 +104,17 @@ macro_rules! atomic {
             /// The value, if it is another one.
             ///
             /// # Panics
-            /// Outside of a check.
+            /// Outside of a check, and for orderings that the standard library refuses.
+            #[track_caller]
             pub fn compare_exchange(
                 &self,
                 expected: $value,
                 new: $value,
-                _: Ordering,
-                _: Ordering,
+                success: Ordering,
+                failure: Ordering,
             ) -> Result<$value, $value> {
-                self.changes().compare_exchange(expected, new, ALL, ALL)
+                let value = self.changes([success, failure]);
+                value.compare_exchange(expected, new, success, failure)
             }
 
             /// Another value that depends on it, unless that is none; the one before.
@@ -97,7 +123,8 @@ macro_rules! atomic {
             /// The value, if there shall be no other one.
             ///
             /// # Panics
-            /// Outside of a check.
+            /// Outside of a check, and for orderings that the standard library refuses.
+            #[track_caller]
             pub fn fetch_update(
                 &self,
                 set: Ordering,
@@ -130,7 +157,8 @@ macro_rules! atomic {
             /// The value, if it is another one.
             ///
             /// # Panics
-            /// Outside of a check.
+            /// Outside of a check, and for orderings that the standard library refuses.
+            #[track_caller]
             pub fn compare_exchange_weak(
                 &self,
                 expected: $value,
@@ -154,8 +182,9 @@ macro_rules! changes {
                 ///
                 /// # Panics
                 /// Outside of a check.
-                pub fn $change(&self, value: $value, _: Ordering) -> $value {
-                    self.changes().$change(value, ALL)
+                #[track_caller]
+                pub fn $change(&self, value: $value, ordering: Ordering) -> $value {
+                    self.changes([ordering]).$change(value, ordering)
                 }
             )+
         }

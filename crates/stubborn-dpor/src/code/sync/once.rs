@@ -9,8 +9,22 @@ use super::{Condvar, Mutex};
 /// Something that is done once: [`std::sync::Once`].
 #[derive(Debug)]
 pub struct Once {
-    lock: Mutex<()>,
+    /// Whether it was begun in vain: a panic ended it. Held while it is done.
+    poisoned: Mutex<bool>,
     done: AtomicBool,
+}
+
+/// How things are when [`Once::call_once_force`] begins.
+#[derive(Clone, Copy, Debug)]
+pub struct OnceState {
+    is_poisoned: bool,
+}
+
+impl OnceState {
+    /// Whether it was begun before, and ended by a panic.
+    pub fn is_poisoned(&self) -> bool {
+        self.is_poisoned
+    }
 }
 
 impl Default for Once {
@@ -26,7 +40,7 @@ impl Once {
     /// Outside of a check.
     pub fn new() -> Self {
         Self {
-            lock: Mutex::new(()),
+            poisoned: Mutex::new(false),
             done: AtomicBool::new(false),
         }
     }
@@ -34,14 +48,35 @@ impl Once {
     /// Does it, if nobody has; who comes while it is done waits.
     ///
     /// # Panics
-    /// Outside of a check.
+    /// Outside of a check, and if an earlier call was ended by a panic.
     pub fn call_once(&self, act: impl FnOnce()) {
+        self.call(|state| {
+            assert!(
+                !state.is_poisoned,
+                "Once instance has previously been poisoned"
+            );
+            act();
+        });
+    }
+
+    /// Does it, if nobody has; also if an earlier call was ended by a panic.
+    ///
+    /// # Panics
+    /// Outside of a check.
+    pub fn call_once_force(&self, act: impl FnOnce(&OnceState)) {
+        self.call(act);
+    }
+
+    fn call(&self, act: impl FnOnce(&OnceState)) {
         if self.is_completed() {
             return;
         }
-        let _held = self.lock.lock();
+        let lock = self.poisoned.lock();
+        let mut poisoned = lock.unwrap_or_else(sync::PoisonError::into_inner);
         if !self.is_completed() {
-            act();
+            let is_poisoned = std::mem::replace(&mut *poisoned, true);
+            act(&OnceState { is_poisoned });
+            *poisoned = false;
             self.done.store(true, Ordering::SeqCst);
         }
     }
@@ -113,7 +148,7 @@ impl<T> OnceLock<T> {
     /// # Panics
     /// Outside of a check.
     pub fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
-        self.once.call_once(|| {
+        self.once.call_once_force(|_| {
             let _ = self.value.set(make());
         });
         self.value

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::sync::PoisonError;
 
-use stubborn_store::saved::{Sink, Source, damaged};
+use stubborn_store::saved::{Kind, Sink, Source, damaged};
 
 use super::{Disk, Levels, Spilling};
 use crate::config::Search;
@@ -13,9 +13,6 @@ use crate::result::SearchResult;
 use crate::run::resume::numbers;
 use crate::runs::Run;
 use crate::saved::{MANY, Reading, ResumeError};
-
-/// What the bytes mean; another number than those of searches in memory.
-pub(super) const VERSION: u64 = 2002;
 
 /// More runs than there are.
 const MANY_RUNS: u64 = 1 << 32;
@@ -26,7 +23,7 @@ impl Spilling<'_> {
         if !(levels.waits || levels.is_paused) || self.search.system.is_spoilt() {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        sink.number(VERSION)?;
+        sink.number(Kind::DiskSearch.number())?;
         sink.text(&self.search.description())?;
         let sum = self.exploration.parts.sum.lock();
         sum.unwrap_or_else(PoisonError::into_inner).save(sink)?;

@@ -16,7 +16,6 @@ use crate::control::Halt;
 use crate::expand::{Choice, Expander};
 use crate::flags;
 use crate::memory::Words;
-use crate::proviso::{Known, Ruling};
 use crate::recent::Recent;
 use crate::result::{Limit, SearchResult};
 use crate::violation::Preference;
@@ -803,15 +802,11 @@ impl<'a, 'c> Walk<'a, 'c> {
 
     /// Expands the states whose kept successors are all on this level or an earlier one.
     fn put_back(&mut self) -> Result<(), Lost> {
-        let Some(proviso) = self.context.search.proviso else {
+        if self.context.search.proviso.is_none() {
             return Ok(());
-        };
+        }
         for reduced in std::mem::take(&mut self.reduced) {
-            let known = match reduced.leads_on {
-                true => Known::Open,
-                false => Known::Closed,
-            };
-            if self.is_halted || proviso.ruling(&[known]) == Ruling::Reduced {
+            if self.is_halted || reduced.leads_on {
                 continue;
             }
             let _ = self.worker.load(reduced.state, &mut self.cursor);

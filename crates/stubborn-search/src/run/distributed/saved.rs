@@ -11,7 +11,7 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use stubborn_cluster::Cluster;
-use stubborn_store::saved::{Sink, Source, damaged};
+use stubborn_store::saved::{Kind, Sink, Source, damaged};
 use stubborn_store::{StateHandle, Store};
 
 use super::{Distributed, Spread, Status, bytes_of, numbers_of, topic};
@@ -22,8 +22,8 @@ use crate::result::SearchResult;
 use crate::run::resume::numbers;
 use crate::saved::{MANY, Reading, ResumeError};
 
-/// What the bytes mean; other numbers than those of a search in one process.
-const VERSION: u64 = 1001;
+/// What the bytes mean.
+const VERSION: u64 = Kind::DistributedSearch.number();
 /// Bytes that are sent at once.
 const FRAME: usize = 256 << 10;
 /// How long to wait before looking again.
