@@ -119,7 +119,17 @@ pub(crate) fn wrong_command(error: &clap::Error) -> ! {
         ));
         std::process::exit(Status::Wrong.code().into());
     }
-    error.exit()
+    if error.use_stderr() {
+        error.exit();
+    }
+    // Help and versions are results.
+    terminal::said(error.print().and_then(|()| std::io::stdout().flush()));
+    let status = if terminal::is_lost() {
+        Status::Wrong
+    } else {
+        Status::Fine
+    };
+    std::process::exit(status.code().into())
 }
 
 /// An object that says why there is no result.
@@ -189,6 +199,15 @@ impl Failure {
     /// The user can do something about it; the whole text is given.
     pub(crate) fn shown(text: String) -> Self {
         Self::new(text, Status::Wrong)
+    }
+
+    /// Tells the user beside a result, which stands. Gives the status to exit with.
+    pub(crate) fn say_beside(self, result: Status) -> Status {
+        terminal::print_error(&self.text);
+        match result {
+            Status::Violated => Status::Violated,
+            _ => self.status,
+        }
     }
 
     /// Tells the user; gives the status to exit with.

@@ -45,6 +45,7 @@ fn main() -> ExitCode {
         Err(error) => Err(Failure::wrong(format!("cannot start a thread: {error}"))),
     };
     match outcome {
+        Ok(Status::Fine | Status::Unknown) if terminal::is_lost() => Status::Wrong.into(),
         Ok(status) => status.into(),
         Err(failure) => failure.report().into(),
     }

@@ -1,6 +1,7 @@
 //! Printing: results to standard output, colours only where a person looks.
 
 use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstyle::{AnsiColor, Style};
 use stubborn::LoadedModel;
@@ -52,7 +53,28 @@ impl Paint {
 /// Prints a result. Somebody who stops reading (`| head`) is no error.
 pub(crate) fn print(text: &str) {
     let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    said(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
+}
+
+/// Whether results could not be written to standard output.
+static IS_LOST: AtomicBool = AtomicBool::new(false);
+
+/// Notes whether results were written. A reader that closes its pipe has seen what it wants; on a full
+/// disk, nobody may take the exit status for a result.
+pub(crate) fn said(written: std::io::Result<()>) {
+    if let Err(error) = written
+        && error.kind() != std::io::ErrorKind::BrokenPipe
+        && !IS_LOST.swap(true, Ordering::Relaxed)
+    {
+        print_error(&format!(
+            "error: cannot write to standard output: {error}\n"
+        ));
+    }
+}
+
+/// Whether results are lost.
+pub(crate) fn is_lost() -> bool {
+    IS_LOST.load(Ordering::Relaxed)
 }
 
 /// Prints a message, not a result.

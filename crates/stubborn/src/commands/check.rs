@@ -79,6 +79,7 @@ fn judge(report: &Report) -> Use {
 }
 
 fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> {
+    are_writable(args, &model_args.model)?;
     let quiet = args.output.quiet || args.output.json;
     let nothing = [("verdict", json!("unknown")), ("properties", json!([]))];
     let sharing = args.suite.job_of;
@@ -228,27 +229,52 @@ fn run_one(args: &CheckArgs, model_args: &ModelArgs) -> Result<Status, Failure> 
     if args.suite.job_report.is_some() {
         exit::hand_over(&object(true));
     }
+    // The verdict is said whatever becomes of the files.
+    print(&output);
+    if let Some(checkpoints) = &checkpoints {
+        // What is open can be gone on with, even if something else is violated.
+        checkpoints.conclude(results.verdicts().all(|one| one != Verdict::Unknown));
+    }
+    match save(args, model_args, &model, &results) {
+        // The object of the failure would be a second one.
+        Err(failure) => Ok(failure.say_beside(results.verdict().into())),
+        Ok(()) => Ok(results.verdict().into()),
+    }
+}
+
+/// Writes the files that are asked for; of those that cannot be written, the first is told.
+fn save(
+    args: &CheckArgs,
+    model_args: &ModelArgs,
+    model: &LoadedModel,
+    results: &Results,
+) -> Result<(), Failure> {
+    let mut written = Vec::new();
     if let Some(path) = &args.trace {
-        save_first(&model, &results, path)?;
+        written.push(save_first(model, results, path));
     }
     if let Some(file) = &args.spin.trail {
-        trail::save(
-            &model,
-            &results,
-            model_args,
-            &trail_file(file, &model_args.model),
-        )?;
+        let file = trail_file(file, &model_args.model);
+        written.push(trail::save(model, results, model_args, &file));
     }
     #[cfg(feature = "page")]
     for file in args.suite.report.iter().filter(|file| is_page(file)) {
-        let page = super::page::report(&model, &results.report, &results.temporal);
-        write_file(file, &page)?;
+        let page = super::page::report(model, &results.report, &results.temporal);
+        written.push(write_file(file, &page));
     }
-    print(&output);
-    if let Some(checkpoints) = &checkpoints {
-        checkpoints.conclude(results.verdict() != Verdict::Unknown);
-    }
-    Ok(results.verdict().into())
+    written.into_iter().collect()
+}
+
+/// Refuses places of files that cannot be written, before anything is loaded.
+fn are_writable(args: &CheckArgs, model: &Path) -> Result<(), Failure> {
+    let trail = args.spin.trail.as_ref();
+    let trail = trail.map(|file| trail_file(file, model));
+    let mut files = args
+        .trace
+        .iter()
+        .chain(trail.iter())
+        .chain(&args.suite.report);
+    files.try_for_each(|file| super::is_writable(file))
 }
 
 /// From now on, what is violated is said even if there is no time for more.

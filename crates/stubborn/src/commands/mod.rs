@@ -29,6 +29,7 @@ pub(crate) mod simulate;
 pub(crate) mod trace_check;
 pub(crate) mod validate;
 
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -662,6 +663,43 @@ fn read_toml<T: serde::de::DeserializeOwned>(path: &std::path::Path) -> Result<T
 
 /// Writes a file that the user asked for.
 pub(crate) fn write_file(path: &std::path::Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text)
-        .map_err(|error| Failure::wrong(format!("cannot write {}: {error}", path.display())))
+    write_completely(path, text).map_err(|error| unwritable(path, &error))
+}
+
+/// A file is written beside its place and renamed, so that it is never there in part. What is no plain file
+/// (a link, a pipe, a device) is written where it is.
+fn write_completely(path: &std::path::Path, text: &str) -> io::Result<()> {
+    let is_plain = std::fs::symlink_metadata(path).is_ok_and(|is| is.is_file());
+    if path.exists() && !is_plain {
+        return std::fs::write(path, text);
+    }
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.part", std::process::id()));
+    let beside = path.with_file_name(name);
+    let written = std::fs::File::create(&beside).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        std::fs::rename(&beside, path)
+    });
+    if written.is_err() {
+        let _ = std::fs::remove_file(&beside);
+    }
+    written
+}
+
+/// Refuses a place that cannot be written, before a search whose results it is for.
+pub(crate) fn is_writable(path: &std::path::Path) -> Result<(), Failure> {
+    let is_new = std::fs::symlink_metadata(path).is_err();
+    let opened = std::fs::OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(path);
+    if is_new && opened.is_ok() {
+        let _ = std::fs::remove_file(path);
+    }
+    opened.map(drop).map_err(|error| unwritable(path, &error))
+}
+
+fn unwritable(path: &std::path::Path, error: &io::Error) -> Failure {
+    Failure::wrong(format!("cannot write {}: {error}", path.display()))
 }

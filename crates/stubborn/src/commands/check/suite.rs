@@ -176,6 +176,7 @@ pub(super) fn expanded(path: &Path) -> Result<Vec<PathBuf>, Failure> {
 
 /// Checks all, says what came out, and writes reports.
 pub(super) fn run(args: &CheckArgs, jobs: Vec<Job>) -> Result<Status, Failure> {
+    (args.suite.report.iter()).try_for_each(|file| crate::commands::is_writable(file))?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let most = cores.div_ceil(usize::from(args.search.threads));
     let workers = args.suite.jobs.map_or(most, usize::from).min(jobs.len());
@@ -218,14 +219,18 @@ pub(super) fn run(args: &CheckArgs, jobs: Vec<Job>) -> Result<Status, Failure> {
     });
     let results: Result<Vec<Tested>, Failure> = results.into_values().collect();
     let results = results?;
-    reports::write(&args.suite.report, &results)?;
+    let written = reports::write(&args.suite.report, &results);
     if !is_alone {
         print(&match args.output.json {
             true => reports::object(&results),
             false => summary(&results, paint),
         });
     }
-    Ok(reports::status(&results))
+    let status = reports::status(&results);
+    Ok(match written {
+        Ok(()) => status,
+        Err(failure) => failure.say_beside(status),
+    })
 }
 
 /// What was printed so far: results appear in the order of the models.
