@@ -158,7 +158,7 @@ pub struct Structure {
     pub processes: Vec<Process>,
     /// Safety properties that the model or the user states.
     pub properties: Vec<Property>,
-    /// Places where steps can fail; see [`Outcome`](crate::Outcome).
+    /// Places where steps can fail; see [`Outcome`].
     pub failures: Vec<FailureSite>,
     /// The state that failed steps lead to, if any can fail. It has no successors.
     pub error_state: Option<Vec<u32>>,

@@ -287,7 +287,7 @@ impl Exploration<'_> {
     /// # Errors
     /// If it cannot be written; [`io::ErrorKind::Unsupported`] if there is nothing to write that
     /// could go on: it runs, it has ended, somebody looks at every state, or it is
-    /// [spoilt](System#method.is_spoilt).
+    /// spoilt (`System::is_spoilt`).
     pub fn save(&self, sink: &mut Sink<'_>) -> io::Result<()> {
         let search = self.parts.search;
         let can_go_on = self.is_waiting() || self.is_paused();
