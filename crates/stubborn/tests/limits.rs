@@ -184,7 +184,7 @@ fn star_net(nodes: usize) -> String {
 /// it gets more time.
 fn phase_is_limited(arguments: &[&str], phase: &str) {
     let mut seen = Vec::new();
-    for seconds in ["0.3", "1", "3", "10", "30"] {
+    for seconds in ["0.3", "0.6", "1", "1.5", "2", "3", "5", "10", "30"] {
         let limit: f64 = seconds.parse().expect("a number");
         let mut all = arguments.to_vec();
         all.extend(["--timeout", seconds, "--memory-limit", "2G"]);
